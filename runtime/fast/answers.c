@@ -4,6 +4,7 @@
 #include "loops.h"
 #include "numpy_api.h"
 #include "plan_key.h"
+#include "spares.h"
 
 #define MOST_COPIED 4096 /* elements of an answer that is copied here */
 
@@ -73,7 +74,7 @@ static PyObject *strided_array(const PlannedResult *result) {
     length = is_empty ? 1 : length;
     PyArray_Descr *dtype = (PyArray_Descr *)result->dtype;
     Py_INCREF(dtype); /* which the next call takes */
-    PyObject *row = PyArray_NewFromDescr(core.array, dtype, 1, &length, NULL, NULL, 0, NULL), *made = NULL;
+    PyObject *row = array_new(dtype, 1, &length), *made = NULL;
     if (row != NULL) {
         Py_INCREF(dtype);
         made = PyArray_NewFromDescr(
@@ -108,7 +109,7 @@ PyObject *answer_copied(const PlannedResult *result, PyObject *answer) {
     PyObject *made = NULL;
     if (PyArray_SIZE((PyArrayObject *)answer) > 0 && is_row_major(result)) {
         PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef(result->dtype); /* which the next call takes */
-        made = PyArray_NewFromDescr(core.array, dtype, result->ndim, result->dims, NULL, NULL, 0, NULL);
+        made = array_new(dtype, result->ndim, result->dims);
     } else {
         made = strided_array(result);
     }

@@ -24,6 +24,22 @@ PyObject *array_shape(PyObject *object) {
     return shape;
 }
 
+/* Return the strides in elements, a new tuple. */
+PyObject *array_strides(PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    PyObject *made = PyTuple_New(PyArray_NDIM(array));
+    for (int i = 0; made != NULL && i < PyArray_NDIM(array); i++) {
+        const npy_intp step = PyArray_STRIDE(array, i), size = PyArray_ITEMSIZE(array);
+        PyObject *value = PyLong_FromSsize_t(step / size - (step % size < 0));
+        if (value == NULL) {
+            Py_CLEAR(made);
+        } else {
+            PyTuple_SET_ITEM(made, i, value);
+        }
+    }
+    return made;
+}
+
 PyObject *array_dtype(PyObject *array) {
     return Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)array));
 }
@@ -88,6 +104,19 @@ int arrays_are_alike(PyObject *first, PyObject *second) {
     return PyArray_DESCR(a) == PyArray_DESCR(b) && PyArray_SAMESHAPE(a, b);
 }
 
+/* Whether an array has dimensions, elements, and exactly row-major strides. */
+int array_is_simple(PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    npy_intp step = PyArray_ITEMSIZE(array);
+    for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {
+        if (PyArray_STRIDE(array, i) != step || PyArray_DIM(array, i) == 0) {
+            return 0;
+        }
+        step *= PyArray_DIM(array, i);
+    }
+    return PyArray_NDIM(array) > 0;
+}
+
 /* Whether an array lies in the memory of something else. */
 int array_has_base(PyObject *array) {
     return PyArray_BASE((PyArrayObject *)array) != NULL;
@@ -96,6 +125,21 @@ int array_has_base(PyObject *array) {
 /* Whether nobody else has the array or its memory. */
 int array_is_free(PyObject *array) {
     return Py_REFCNT(array) == 1 && PyArray_BASE((PyArrayObject *)array) == NULL;
+}
+
+/* Return the array whose memory a view is all of, row by row, and which but for it and another view nobody has:
+ * borrowed, or NULL. */
+PyObject *array_whole_base(PyObject *view, PyObject *other) {
+    PyArrayObject *array = (PyArrayObject *)view;
+    PyObject *base = PyArray_BASE(array);
+    if (base == NULL || Py_TYPE(base) != core.array || Py_REFCNT(base) != 2 || Py_REFCNT(view) != 1 || other == NULL ||
+        Py_TYPE(other) != core.array || PyArray_BASE((PyArrayObject *)other) != base || Py_REFCNT(other) != 2) {
+        return NULL; /* the other view is the base's and its storage's */
+    }
+    PyArrayObject *whole = (PyArrayObject *)base;
+    int is_all = PyArray_BASE(whole) == NULL && PyArray_BYTES(whole) == PyArray_BYTES(array) &&
+                 arrays_are_alike(base, view) && PyArray_ISCARRAY(whole) && PyArray_IS_C_CONTIGUOUS(array);
+    return is_all ? base : NULL;
 }
 
 /* Return the only number of an array of floats without dimensions as an array of ones; NULL for another array, without

@@ -14,7 +14,7 @@
 #endif
 
 /* The version of what Python code and this extension agree on: `opwright.core.VERSION`. */
-#define CORE_VERSION 7
+#define CORE_VERSION 8
 
 /* The most arguments of a call that is served without Python. */
 #define MOST_ARGUMENTS 16
@@ -67,6 +67,9 @@ typedef struct {
 
 extern Configuration core;
 
+/* spares.c: what is taken is a reference */
+void array_give_up(PyObject *object);
+
 /* tensor.c */
 PyTypeObject *make_tensor_base(PyObject *module);
 int adopt_tensor(PyTypeObject *type);
@@ -117,6 +120,7 @@ static inline void replace_slot(PyObject *object, Py_ssize_t offset, PyObject *v
 int apply_modes(int64_t *keys, int *is_on);
 PyObject *take_error(void);
 void put_error(PyObject *error);
+PyObject *leave_modes(PyObject *token, PyObject *result);
 
 /* function.c: what Stub and Kernel share */
 int function_traverse(PyObject *self, visitproc visit, void *arg);
@@ -143,7 +147,9 @@ PyObject *save_result(PyObject *result);
 PyObject *unpack(PyObject *saved);
 PyObject *configure_saving(PyObject *module, PyObject *args);
 
-/* stub.c, kernel.c, recorder.c, planned.c, viewed.c, caller.c, user_kernel.c */
+/* factory.c, stub.c, kernel.c, recorder.c, planned.c, viewed.c, caller.c, user_kernel.c, user_recorder.c */
+PyTypeObject *make_factory_type(PyObject *module);
+PyTypeObject *make_selector_type(PyObject *module);
 PyTypeObject *make_stub_type(PyObject *module);
 PyTypeObject *make_kernel_type(PyObject *module);
 PyTypeObject *make_recorder_type(PyObject *module);
@@ -151,8 +157,13 @@ PyTypeObject *make_planned_type(PyObject *module);
 PyTypeObject *make_viewed_type(PyObject *module);
 PyTypeObject *make_caller_type(PyObject *module);
 PyTypeObject *make_user_kernel_type(PyObject *module);
+PyTypeObject *make_user_recorder_type(PyObject *module);
 PyTypeObject *make_writer_type(PyObject *module);
 int array_has_base(PyObject *array);
+void number_node(Node *node);
+int describe_node(Node *node, PyObject *array);
+int note_history(Tensor *result, PyObject *node);
+void note_version(const Tensor *view);
 PyObject *configure_recording(PyObject *module, PyObject *args);
 PyObject *next_sequence(PyObject *module, PyObject *unused);
 
@@ -186,10 +197,17 @@ PyObject *mark_view(PyObject *module, PyObject *view);
 PyObject *mark_views(PyObject *module, PyObject *views);
 PyObject *configure_refreshing(PyObject *module, PyObject *args);
 
+/* rebasing.c */
+PyTypeObject *make_window_type(PyObject *module);
+PyObject *rebase_history(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *configure_rebasing(PyObject *module, PyObject *args);
+
 /* facts.c */
 int is_size(PyObject *object);
 int make_fact_types(PyObject *module);
+PyTypeObject *make_size_base(PyObject *module);
 PyObject *serve_facts(PyObject *module, PyObject *args);
+PyObject *serve_elements(PyObject *module, PyObject *args);
 
 /* wrapping.c */
 PyObject *wrap_reduced(PyObject *array);
@@ -197,6 +215,10 @@ PyObject *wrap(PyObject *module, PyObject *array);
 PyObject *view_tensor(PyObject *base, PyObject *array, int is_odd);
 PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *configure_wrapping(PyObject *module, PyObject *args);
+
+/* unwatched.c */
+PyObject *arrays_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *configure_unwatched(PyObject *module, PyObject *args);
 
 /* leaf.c, backward.c */
 int leaf_accumulate(PyObject *leaf, PyObject *grad);

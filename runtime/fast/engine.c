@@ -118,30 +118,6 @@ static int deliver(Pass *pass, PyObject *edge, PyObject *grad) {
     return 0;
 }
 
-/* Whether a gradient is what an edge to a node of one result wants. */
-static int fits(PyObject *result, PyObject *edge) {
-    if (PyTuple_CheckExact(edge) || Py_TYPE(result) != core.tensor || !is_node(edge)) {
-        return 0;
-    }
-    PyObject *array = ((Tensor *)result)->array, *shape = ((Node *)edge)->shape;
-    return array != NULL && Py_TYPE(array) == core.array && shape != NULL &&
-           array_fits(array, ((Node *)edge)->dtype, shape);
-}
-
-/* Return a node's gradient with the shape and dtype of what it belongs to, or None: a new reference. */
-static PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t place) {
-    if (result == Py_None || fits(result, edge)) {
-        return Py_NewRef(result);
-    }
-    PyObject *index = PyLong_FromSsize_t(place);
-    if (index == NULL) {
-        return NULL;
-    }
-    PyObject *found = PyObject_CallFunctionObjArgs(engine.fit, result, edge, node, index, NULL);
-    Py_DECREF(index);
-    return found;
-}
-
 /* Return what is known of a node's class, borrowed: a Gradients, or None. NULL is an error. */
 static PyObject *gradients_of(PyObject *node) {
     PyObject *type = (PyObject *)Py_TYPE(node);

@@ -34,6 +34,9 @@ typedef struct {
 int count_uses(PyObject *root, PyObject **uses);
 Py_ssize_t take_use(PyObject *uses, PyObject *leaf);
 
+/* fitting.c */
+PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t place);
+
 int pass_run(Pass *pass, PyObject *root, PyObject *grad);
 
 #endif

@@ -1,5 +1,6 @@
-/* Facts: properties and methods of Tensor that say what NumPy's array says. Each stands in the place of the Python one,
- * which serves tensors of subclasses, without an array of NumPy's, and calls of other forms. */
+/* Facts: properties and methods of Tensor that say what NumPy's array says, and those that read its elements; and the
+ * base of shapes. Each stands in the place of the Python one, which serves tensors of subclasses, without an array of
+ * NumPy's, and calls of other forms. */
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -12,12 +13,15 @@ typedef PyObject *(*Reader)(PyArrayObject *array);
 typedef struct {
     Function base; /* its function is the property, or the method */
     Reader read;
+    int is_of_elements; /* which modes may have to be told of */
 } Fact;
 
 static PyTypeObject *property_type = NULL, *method_type = NULL;
 /* What `serve_facts` is told: the class of shapes, and the device of NumPy's memory. */
 static PyTypeObject *size_type = NULL;
 static PyObject *cpu = NULL;
+/* What `serve_elements` is told: the keys of tensors and modes whose elements are the Python's to read. */
+static int64_t uncommon_keys = -1;
 
 static PyObject *read_shape(PyArrayObject *array) {
     int ndim = PyArray_NDIM(array);
@@ -58,6 +62,28 @@ static PyObject *read_is_contiguous(PyArrayObject *array) {
     return PyBool_FromLong(PyArray_IS_C_CONTIGUOUS(array));
 }
 
+/* Whether elements have a type of NumPy's own that Python has numbers for. */
+static int has_numbers(PyArrayObject *array) {
+    int type = PyArray_TYPE(array);
+    return type <= NPY_CDOUBLE && type != NPY_LONGDOUBLE;
+}
+
+/* Return the only element as a Python number; NULL without an exception where the Python has to. */
+static PyObject *read_item(PyArrayObject *array) {
+    return has_numbers(array) && PyArray_SIZE(array) == 1 ? PyArray_GETITEM(array, PyArray_BYTES(array)) : NULL;
+}
+
+static PyObject *read_truth(PyArrayObject *array) {
+    PyObject *item = read_item(array);
+    int truth = item == NULL ? -1 : PyObject_IsTrue(item);
+    Py_XDECREF(item);
+    return truth < 0 ? NULL : PyBool_FromLong(truth);
+}
+
+static PyObject *read_list(PyArrayObject *array) {
+    return has_numbers(array) ? PyArray_ToList(array) : NULL;
+}
+
 /* Whether an object is exactly a shape. */
 int is_size(PyObject *object) {
     return size_type != NULL && Py_IS_TYPE(object, size_type);
@@ -67,6 +93,17 @@ int is_size(PyObject *object) {
 static PyArrayObject *array_of(PyObject *tensor) {
     PyObject *array = Py_TYPE(tensor) == core.tensor ? ((Tensor *)tensor)->array : NULL;
     return array != NULL && Py_TYPE(array) == core.array ? (PyArrayObject *)Py_NewRef(array) : NULL;
+}
+
+/* Whether elements of a Tensor may be read without a word to anybody. Returns -1 with an exception. */
+static int may_be_read(PyObject *tensor) {
+    PyObject *own = Py_TYPE(tensor) == core.tensor ? ((Tensor *)tensor)->keys : NULL;
+    int overflow = 0, is_mode_on;
+    int64_t keys = own != NULL && PyLong_CheckExact(own) ? PyLong_AsLongLongAndOverflow(own, &overflow) : -1;
+    if (overflow || keys < 0) {
+        return 0;
+    }
+    return apply_modes(&keys, &is_mode_on) < 0 ? -1 : !(keys & uncommon_keys);
 }
 
 static PyObject *property_get(PyObject *self, PyObject *tensor, PyObject *type) {
@@ -104,7 +141,11 @@ static PyObject *method_call(PyObject *self, PyObject *const *args, size_t flagg
     const Fact *fact = (Fact *)self;
     Py_ssize_t count = PyVectorcall_NARGS(flagged);
     int is_size_at = count == 2 && fact->read == read_shape;
-    PyArrayObject *array = names == NULL && (count == 1 || is_size_at) ? array_of(args[0]) : NULL;
+    int is_simple = names == NULL && (count == 1 || is_size_at);
+    if (is_simple && fact->is_of_elements && (is_simple = may_be_read(args[0])) < 0) {
+        return NULL;
+    }
+    PyArrayObject *array = is_simple ? array_of(args[0]) : NULL;
     PyObject *found = NULL;
     if (array != NULL) {
         found = is_size_at ? size_at(array, args[1]) : fact->read(array);
@@ -121,11 +162,13 @@ static void fact_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-static const struct {
+typedef struct {
     const char *name;
     int is_property;
     Reader read;
-} facts[] = {
+} Served;
+
+static const Served facts[] = {
     {"shape", 1, read_shape},
     {"ndim", 1, read_ndim},
     {"dtype", 1, read_dtype},
@@ -140,17 +183,24 @@ static const struct {
     {"is_contiguous", 0, read_is_contiguous},
 };
 
+static const Served elements[] = {
+    {"item", 0, read_item},
+    {"tolist", 0, read_list},
+    {"__bool__", 0, read_truth},
+};
+
 /* Put a fact in the place of what the class has by its name. Returns -1 with an exception. */
-static int serve(PyObject *tensor, const char *name, int is_property, Reader read) {
-    PyTypeObject *type = is_property ? property_type : method_type;
-    PyObject *function = PyObject_GetAttrString(tensor, name);
+static int serve(PyObject *tensor, const Served *served, int is_of_elements) {
+    PyTypeObject *type = served->is_property ? property_type : method_type;
+    PyObject *function = PyObject_GetAttrString(tensor, served->name);
     Fact *made = function == NULL ? NULL : (Fact *)type->tp_alloc(type, 0);
     int result = -1;
     if (made != NULL) {
         made->base.call = method_call;
         made->base.function = Py_NewRef(function);
-        made->read = read;
-        result = PyObject_SetAttrString(tensor, name, (PyObject *)made);
+        made->read = served->read;
+        made->is_of_elements = is_of_elements;
+        result = PyObject_SetAttrString(tensor, served->name, (PyObject *)made);
     }
     Py_XDECREF(made);
     Py_XDECREF(function);
@@ -171,11 +221,42 @@ PyObject *serve_facts(PyObject *module, PyObject *args) {
     size_type = (PyTypeObject *)Py_NewRef(size);
     cpu = Py_NewRef(device);
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        if (serve(tensor, facts[i].name, facts[i].is_property, facts[i].read) < 0) {
+        if (serve(tensor, &facts[i], 0) < 0) {
             return NULL;
         }
     }
     Py_RETURN_NONE;
+}
+
+/* serve_elements(Tensor, the keys of tensors and modes whose elements are the Python's to read) */
+PyObject *serve_elements(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *tensor;
+    long long uncommon;
+    if (!PyArg_ParseTuple(args, "O!L:serve_elements", &PyType_Type, &tensor, &uncommon)) {
+        return NULL;
+    }
+    uncommon_keys = uncommon;
+    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++) {
+        if (serve(tensor, &elements[i], 1) < 0) {
+            return NULL;
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+/* Return an element of a shape, or a part of it, which is a shape. */
+static PyObject *size_subscript(PyObject *self, PyObject *place) {
+    PyObject *found = PyTuple_Type.tp_as_mapping->mp_subscript(self, place);
+    if (found == NULL || !PySlice_Check(place) || size_type == NULL) {
+        return found;
+    }
+    PyObject *made = size_type->tp_alloc(size_type, PyTuple_GET_SIZE(found));
+    for (Py_ssize_t i = 0; made != NULL && i < PyTuple_GET_SIZE(found); i++) {
+        PyTuple_SET_ITEM(made, i, Py_NewRef(PyTuple_GET_ITEM(found, i)));
+    }
+    Py_DECREF(found);
+    return made;
 }
 
 /* What asks `isinstance(x, property)` means one that has a getter. */
@@ -230,6 +311,22 @@ static PyType_Spec method_spec = {
              Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = method_slots,
 };
+
+static PyType_Slot size_slots[] = {
+    {Py_mp_subscript, size_subscript},
+    {0, NULL},
+};
+
+static PyType_Spec size_spec = {
+    .name = "opwright._fast.SizeBase",
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = size_slots,
+};
+
+/* Make the base of shapes: a new reference. */
+PyTypeObject *make_size_base(PyObject *module) {
+    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &size_spec, (PyObject *)&PyTuple_Type);
+}
 
 /* Make the types of facts, which nobody makes but `serve_facts`. Returns -1 with an exception. */
 int make_fact_types(PyObject *module) {

@@ -29,12 +29,20 @@ struct Form {
     PyObject *same;                      /* a tuple: the objects of KIND_SAME */
     PyObject *values;                    /* a tuple: what the operator is called with, but for what is given */
     PyObject *table;                     /* the operator's, from keys to kernels */
-    PyObject *result;                    /* the class that several results are returned in, a named tuple; or None */
+    PyObject *result;                    /* the class that several results are returned in: a named tuple, or a tuple
+                                            in the place of a list; or None */
     Py_ssize_t results_count;            /* of the fields of that class */
     int is_of_arrays;
+    int may_copy;                        /* whether the kernel may get lists that are made for a call */
     int64_t known_keys;                  /* the keys looked up last … */
     PyObject *known;                     /* … and the int that they are; NULL at first */
+    int is_own_key;                      /* whether that was looked for among the table's */
 };
+
+/* Whether a kernel gets a copy of a value, where it is a default or given: a list of its own. */
+static int is_copied(PyObject *value) {
+    return PyList_CheckExact(value) || PyTuple_CheckExact(value) || is_size(value);
+}
 
 static int fill_form(Form *form, PyObject *kinds, PyObject *places) {
     form->given = PyTuple_GET_SIZE(kinds);
@@ -55,6 +63,10 @@ static int fill_form(Form *form, PyObject *kinds, PyObject *places) {
         form->kinds[i] = (unsigned char)kind;
         form->places[i] = (unsigned char)place;
         form->is_of_arrays |= kind == KIND_ARRAY;
+        form->may_copy |= kind == KIND_INTS || kind >= KIND_REST || is_copied(PyTuple_GET_ITEM(form->same, i));
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(form->values); i++) {
+        form->may_copy |= is_copied(PyTuple_GET_ITEM(form->values, i));
     }
     return 0;
 }
@@ -88,7 +100,7 @@ Form *form_new(PyObject *names, Py_ssize_t positional, PyObject *plan) {
     form->values = Py_NewRef(values);
     form->table = Py_NewRef(table);
     form->result = Py_NewRef(result);
-    if (result != Py_None) {
+    if (result != Py_None && result != (PyObject *)&PyTuple_Type) {
         PyObject *fields = PyObject_GetAttrString(result, "_fields");
         form->results_count = fields == NULL ? -1 : PyObject_Size(fields);
         Py_XDECREF(fields);
@@ -226,6 +238,21 @@ int form_takes(const Form *form, PyObject *const *args, Py_ssize_t positional, P
     return 1;
 }
 
+/* Know the keys by the int that the table itself has, which is found without comparing. (The second call in a row with
+ * the same keys does this.) */
+static void take_own_key(Form *form) {
+    PyObject *key, *kernel;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(form->table, &at, &key, &kernel)) {
+        int overflow;
+        if (PyLong_CheckExact(key) && PyLong_AsLongLongAndOverflow(key, &overflow) == form->known_keys && !overflow) {
+            Py_SETREF(form->known, Py_NewRef(key));
+            break;
+        }
+    }
+    form->is_own_key = 1;
+}
+
 /* Return the kernel that the table has for the keys, a new reference, or NULL: without an exception, there is none. */
 static PyObject *look_up(Form *form, int64_t keys) {
     if (form->is_of_arrays) {
@@ -237,7 +264,10 @@ static PyObject *look_up(Form *form, int64_t keys) {
             return NULL;
         }
         form->known_keys = keys;
+        form->is_own_key = 0;
         Py_XSETREF(form->known, number);
+    } else if (!form->is_own_key) {
+        take_own_key(form);
     }
     return Py_XNewRef(PyDict_GetItemWithError(form->table, form->known));
 }
@@ -253,17 +283,11 @@ static PyObject *list_of_ints(const Form *form, PyObject *const *args, Py_ssize_
     return made;
 }
 
-/* Call the kernel with every argument of the operator. Lists among the defaults are new for each
- * call, and what is given as a tuple becomes one. */
-static PyObject *call_kernel(const Form *form, PyObject *kernel, PyObject *const *args) {
-    PyObject *stack[MOST_ARGUMENTS + 1];
-    PyObject *copies[MOST_ARGUMENTS];
+/* Call the kernel where it may get lists of its own: those among the defaults, of what is given as a tuple, and those that
+ * ints make. `values` has the defaults. */
+static PyObject *call_with_lists(const Form *form, PyObject *kernel, PyObject *const *args, PyObject **values) {
+    PyObject *copies[MOST_ARGUMENTS], *result = NULL;
     Py_ssize_t total = PyTuple_GET_SIZE(form->values), copied = 0;
-    PyObject **values = stack + 1; /* the place before is the callee's to use */
-    PyObject *result = NULL;
-    for (Py_ssize_t i = 0; i < total; i++) {
-        values[i] = PyTuple_GET_ITEM(form->values, i);
-    }
     for (Py_ssize_t i = 0; i < form->given; i++) {
         PyObject **value = &values[form->places[i]];
         if (form->kinds[i] < KIND_REST) {
@@ -280,8 +304,8 @@ static PyObject *call_kernel(const Form *form, PyObject *kernel, PyObject *const
         }
     }
     for (Py_ssize_t i = 0; i < total; i++) {
-        int is_default = values[i] == PyTuple_GET_ITEM(form->values, i) && PyList_CheckExact(values[i]);
-        if (is_default || is_size(values[i]) || PyTuple_CheckExact(values[i])) {
+        int is_default = values[i] == PyTuple_GET_ITEM(form->values, i);
+        if (PyList_CheckExact(values[i]) ? is_default : is_copied(values[i])) {
             values[i] = PySequence_List(values[i]);
             if (values[i] == NULL) {
                 goto done;
@@ -297,13 +321,34 @@ done:
     return result;
 }
 
-/* Return several results as the operator's named tuple. Takes the reference; NULL is the failure of who made them. */
+/* Call the kernel with every argument of the operator. */
+static PyObject *call_kernel(const Form *form, PyObject *kernel, PyObject *const *args) {
+    PyObject *stack[MOST_ARGUMENTS + 1];
+    PyObject **values = stack + 1; /* the place before is the callee's to use */
+    Py_ssize_t total = PyTuple_GET_SIZE(form->values);
+    for (Py_ssize_t i = 0; i < total; i++) {
+        values[i] = PyTuple_GET_ITEM(form->values, i);
+    }
+    if (form->may_copy) {
+        return call_with_lists(form, kernel, args, values);
+    }
+    for (Py_ssize_t i = 0; i < form->given; i++) {
+        values[form->places[i]] = args[i];
+    }
+    return PyObject_Vectorcall(kernel, values, (size_t)total | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+}
+
+/* Return several results as the form has them. Takes the reference; NULL is the failure of who made them. */
 static PyObject *named(const Form *form, PyObject *results) {
-    if (results == NULL || form->result == Py_None) {
+    int is_tuple = form->result == (PyObject *)&PyTuple_Type;
+    if (results == NULL || form->result == Py_None || (is_tuple && !PyList_CheckExact(results))) {
         return results;
     }
     PyObject *made = NULL, *given = PySequence_Tuple(results);
     Py_DECREF(results);
+    if (is_tuple) {
+        return given;
+    }
     if (given != NULL && PyTuple_GET_SIZE(given) == form->results_count) {
         PyTypeObject *type = (PyTypeObject *)form->result;
         made = type->tp_alloc(type, PyTuple_GET_SIZE(given));

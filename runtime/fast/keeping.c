@@ -1,6 +1,7 @@
 /* What nodes keep of a call: arguments, results, and facts about them. */
 
 #include "keeping.h"
+#include "loops.h"
 
 /* Whether a value is exactly a Tensor with keys. */
 static int is_plain(PyObject *value) {
@@ -27,6 +28,13 @@ static int is_needed(const Saving *saving, PyObject *const *args) {
     return saving->needed == 0;
 }
 
+/* Return a tensor's strides. */
+static PyObject *kept_strides(PyObject *tensor) {
+    PyObject *array = ((Tensor *)tensor)->array;
+    int is_own = array != NULL && Py_TYPE(array) == core.array;
+    return is_own ? array_strides(array) : PyObject_CallMethod(tensor, "stride", NULL);
+}
+
 static PyObject *kept_argument(const Saving *saving, PyObject *const *args) {
     PyObject *value = args[saving->place];
     switch (saving->how) {
@@ -39,6 +47,8 @@ static PyObject *kept_argument(const Saving *saving, PyObject *const *args) {
         return PyObject_GetAttrString(value, "shape");
     case KEEP_COUNT:
         return PyObject_CallMethod(value, "numel", NULL);
+    case KEEP_STRIDES:
+        return kept_strides(value);
     default:
         return Py_NewRef(value);
     }
@@ -72,7 +82,7 @@ int keeping_read(Saving *saving, PyObject *text, PyTypeObject *node, Py_ssize_t 
     }
     Py_ssize_t offset = slot_offset(node, name);
     *saving = (Saving){offset, (unsigned char)how, (signed char)place, needed};
-    if (how < KEEP_VALUE || how > KEEP_COUNT || place < 0 || place > SCHAR_MAX || needed >> total != 0 ||
+    if (how < KEEP_VALUE || how > KEEP_STRIDES || place < 0 || place > SCHAR_MAX || needed >> total != 0 ||
         (place >= total && !is_of_result(saving))) {
         PyErr_SetString(PyExc_ValueError, "the kernel has no such argument");
         return -1;

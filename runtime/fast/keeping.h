@@ -13,6 +13,7 @@ enum Keeping {
     KEEP_OTHER = 3,  /* a result that has none, as an argument is kept */
     KEEP_SHAPE = 4,  /* the shape of an argument that is a Tensor */
     KEEP_COUNT = 5,  /* how many elements it has */
+    KEEP_STRIDES = 6, /* its strides */
 };
 
 typedef struct {

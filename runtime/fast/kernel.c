@@ -11,6 +11,8 @@ typedef struct {
     Loops loops;
     Py_ssize_t total;                /* how many arguments the kernel takes */
     signed char places[MOST_OPERANDS]; /* of the operands among them */
+    int others;
+    signed char other_places[MOST_ARGUMENTS]; /* of those that have to be the int 1 */
     char takes_number[MOST_OPERANDS];
     char takes; /* 't': simple tensors; 'a': arrays; 'r': tensors of half and bfloat16 */
     int is_written; /* whether the first operand is written, and returned */
@@ -53,6 +55,11 @@ static int is_operand(const Kernel *kernel, Py_ssize_t place) {
     return 0;
 }
 
+static int is_one(PyObject *value) {
+    int overflow;
+    return PyLong_CheckExact(value) && PyLong_AsLongLongAndOverflow(value, &overflow) == 1;
+}
+
 /* Whether the operands are arrays and numbers, and every other argument the int 1. */
 static int read_operands(const Kernel *kernel, PyObject *const *args, Operand *operands) {
     for (int i = 0; i < kernel->loops.operands; i++) {
@@ -70,10 +77,8 @@ static int read_operands(const Kernel *kernel, PyObject *const *args, Operand *o
             }
         }
     }
-    for (Py_ssize_t place = 0; kernel->loops.operands < kernel->total && place < kernel->total; place++) {
-        PyObject *value = args[place];
-        if (!is_operand(kernel, place) && (!PyLong_CheckExact(value) || PyLong_AsLong(value) != 1)) {
-            PyErr_Clear();
+    for (int i = 0; i < kernel->others; i++) {
+        if (!is_one(args[kernel->other_places[i]])) {
             return 0;
         }
     }
@@ -139,6 +144,11 @@ static int read_places(Kernel *kernel, PyObject *places) {
             return -1;
         }
         kernel->places[i] = (signed char)place;
+    }
+    for (Py_ssize_t place = 0; place < kernel->total; place++) {
+        if (!is_operand(kernel, place)) {
+            kernel->other_places[kernel->others++] = (signed char)place;
+        }
     }
     if (kernel->is_written && (kernel->takes != 't' || kernel->places[0] != 0 || kernel->takes_number[0])) {
         PyErr_SetString(PyExc_ValueError, "the first operand is the tensor that is written");

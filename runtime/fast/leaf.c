@@ -50,6 +50,21 @@ static int is_plain(PyObject *grad) {
     return array != NULL && Py_TYPE(array) == core.array && keys != -1 && !(keys & ~leaves.plain_bits);
 }
 
+/* Return the memory of a gradient that is the only view of an array by columns, turned: borrowed. NULL where somebody
+ * else may have it, or the view is not all of it row by row. */
+static PyObject *memory_of_view(Tensor *grad) {
+    PyObject *extra = grad->extra;
+    if (extra == NULL || !Py_IS_TYPE(extra, storage_slots.extra) || Py_REFCNT(extra) != 1) {
+        return NULL;
+    }
+    PyObject *base = slot_at(extra, storage_slots.base), *storage = slot_at(extra, storage_slots.own);
+    if (base == NULL || Py_TYPE(base) != core.tensor || Py_REFCNT(base) != 1 ||
+        ((Tensor *)base)->weak_references != NULL || storage == NULL || Py_REFCNT(storage) != 2) {
+        return NULL; /* the storage is the base's and the view's */
+    }
+    return array_whole_base(grad->array, ((Tensor *)base)->array);
+}
+
 /* Store the first gradient: itself where nobody else has it, else a copy. Returns whether that was done, or -1. */
 static int store(PyObject *extra, PyObject *grad) {
     Tensor *given = (Tensor *)grad;
@@ -58,7 +73,8 @@ static int store(PyObject *extra, PyObject *grad) {
         replace_slot(extra, storage_slots.grad, Py_NewRef(grad));
         return 1;
     }
-    PyObject *copy = array_copy(given->array);
+    PyObject *memory = Py_REFCNT(grad) == 1 && given->weak_references == NULL ? memory_of_view(given) : NULL;
+    PyObject *copy = memory != NULL ? Py_NewRef(memory) : array_copy(given->array);
     PyObject *made = copy == NULL ? NULL : wrap_simple(copy);
     if (made == NULL) {
         return PyErr_Occurred() ? -1 : 0;

@@ -6,6 +6,7 @@
 #include "loops.h"
 #include "kernels/dense.h"
 #include "numpy_api.h"
+#include "spares.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -287,7 +288,7 @@ int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
         return 0;
     }
     PyArray_Descr *dtype = PyArray_DescrFromType(loops->results[call.type]);
-    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, dtype, call.ndim, call.shape, NULL, NULL, 0, NULL);
+    PyObject *made = array_new(dtype, call.ndim, call.shape);
     if (made == NULL) {
         return -1;
     }
@@ -374,8 +375,7 @@ int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **re
     npy_intp count = PyArray_SIZE(job.call.first);
     PyArray_Descr *dtype = job.is_truth ? PyArray_DescrFromType(NPY_BOOL)
                                         : (PyArray_Descr *)Py_NewRef(PyArray_DESCR(job.call.first));
-    PyObject *made = PyArray_NewFromDescr(
-        &PyArray_Type, dtype, PyArray_NDIM(job.call.first), PyArray_DIMS(job.call.first), NULL, NULL, 0, NULL);
+    PyObject *made = array_new(dtype, PyArray_NDIM(job.call.first), PyArray_DIMS(job.call.first));
     if (made == NULL) {
         return -1;
     }

@@ -79,3 +79,15 @@ void put_error(PyObject *error) {
     PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(error)), error, PyException_GetTraceback(error));
 #endif
 }
+
+/* Put back the modes that were on before a token, also where the call between failed. Takes its result, and returns it. */
+PyObject *leave_modes(PyObject *token, PyObject *result) {
+    PyObject *error = result == NULL ? take_error() : NULL;
+    if (PyContextVar_Reset(core.modes, token) < 0) {
+        Py_CLEAR(result);
+        Py_CLEAR(error);
+    }
+    put_error(error);
+    Py_DECREF(token);
+    return result;
+}

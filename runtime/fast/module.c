@@ -58,9 +58,13 @@ static int execute(PyObject *module) {
     was_executed = 1;
     if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
         add_type(module, "NodeBase", make_node_base(module)) < 0 ||
+        add_type(module, "SizeBase", make_size_base(module)) < 0 ||
         add_type(module, "Caller", make_caller_type(module)) < 0 ||
         add_type(module, "Writer", make_writer_type(module)) < 0 ||
         add_type(module, "UserKernel", make_user_kernel_type(module)) < 0 ||
+        add_type(module, "Factory", make_factory_type(module)) < 0 ||
+        add_type(module, "Selector", make_selector_type(module)) < 0 ||
+        add_type(module, "UserRecorder", make_user_recorder_type(module)) < 0 ||
         add_type(module, "Stub", make_stub_type(module)) < 0 ||
         add_type(module, "Kernel", make_kernel_type(module)) < 0 ||
         add_type(module, "Planned", make_planned_type(module)) < 0 ||
@@ -68,11 +72,13 @@ static int execute(PyObject *module) {
         add_type(module, "Recorder", make_recorder_type(module)) < 0 ||
         add_type(module, "WritingPlan", make_writing_type(module)) < 0 ||
         add_type(module, "Refreshing", make_refreshing_type(module)) < 0 ||
+        add_type(module, "Window", make_window_type(module)) < 0 ||
         add_type(module, "Gradients", make_gradients_type(module)) < 0 ||
         add_type(module, "Compiled", make_compiled_type(module)) < 0 || make_fact_types(module) < 0) {
         return -1;
     }
-    if (PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||
+    if (PyModule_AddIntConstant(module, "MOST_ARGUMENTS", MOST_ARGUMENTS) < 0 ||
+        PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||
         PyModule_AddIntConstant(module, "MOST_VALUES", MOST_VALUES) < 0) {
         return -1;
     }
@@ -86,12 +92,18 @@ static PyMethodDef methods[] = {
     {"configure_wrapping", configure_wrapping, METH_VARARGS, "Take what `wrap` and `wrap_view` need; once."},
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
     {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},
+    {"configure_unwatched", configure_unwatched, METH_VARARGS, "Take what keys are those of NumPy's kernels alone; once."},
+    {"arrays_of", (PyCFunction)(void (*)(void))arrays_of, METH_FASTCALL | METH_KEYWORDS,
+     "Return the arrays of tensors where nobody looks at what is done with them, else None."},
     {"configure_keys", configure_keys, METH_O, "Take the classes whose objects keys of plans have as they are; once."},
     {"configure_writing", configure_writing, METH_VARARGS, "Take the classes that plans of writes go by; once."},
     {"configure_refreshing", configure_refreshing, METH_VARARGS, "Take what views need of opwright.autograd; once."},
+    {"configure_rebasing", configure_rebasing, METH_VARARGS, "Take what writes in place need of opwright.autograd; once."},
+    {"rebase_history", (PyCFunction)(void (*)(void))rebase_history, METH_FASTCALL, "Note a write in place."},
     {"mark_view", mark_view, METH_O, "Note how a view was made."},
     {"mark_views", mark_views, METH_O, "Note how views of one call were made."},
     {"serve_facts", serve_facts, METH_VARARGS, "Put what reads facts of arrays in the place of Tensor's own; once."},
+    {"serve_elements", serve_elements, METH_VARARGS, "Put what reads elements in the place of Tensor's own; once."},
     {"configure_saving", configure_saving, METH_VARARGS, "Take what opwright.autograd.saved does; once."},
     {"configure_leaves", configure_leaves, METH_VARARGS, "Take what leaves need of opwright.autograd; once."},
     {"configure_engine", configure_engine, METH_VARARGS, "Take what passes need of opwright.autograd; once."},

@@ -15,7 +15,7 @@ int plan_key_ready(void) {
 static PyObject *constants = NULL; /* `configure_keys` is told */
 
 /* Words that say of what kind the next are. */
-enum Mark { MARK_NONE = 1, MARK_FALSE, MARK_TRUE, MARK_INT, MARK_FLOAT, MARK_OBJECT, MARK_LIST };
+enum Mark { MARK_NONE = 1, MARK_FALSE, MARK_TRUE, MARK_INT, MARK_FLOAT, MARK_OBJECT, MARK_LIST, MARK_SLICE, MARK_REST };
 
 static int put(PlanKey *key, int64_t word) {
     if (key->count == MOST_WORDS) {
@@ -138,8 +138,37 @@ static int put_list(PlanKey *key, PyObject *value, char kind) {
     return 1;
 }
 
+/* An int, or None. */
+static int put_bound(PlanKey *key, PyObject *value) {
+    return (value == Py_None || PyLong_CheckExact(value)) && put_value(key, value);
+}
+
+/* What an index says of a dimension: an int, a slice of ints, None, the ellipsis. */
+static int put_place(PlanKey *key, PyObject *value) {
+    if (value == Py_Ellipsis) {
+        return put(key, MARK_REST);
+    }
+    if (!PySlice_Check(value)) {
+        return put_bound(key, value);
+    }
+    const PySliceObject *slice = (PySliceObject *)value;
+    return put(key, MARK_SLICE) && put_bound(key, slice->start) && put_bound(key, slice->stop) &&
+           put_bound(key, slice->step);
+}
+
+static int put_index(PlanKey *key, PyObject *value) {
+    if (!PyTuple_CheckExact(value)) {
+        return put_place(key, value);
+    }
+    int is_put = put(key, MARK_LIST) && put(key, PyTuple_GET_SIZE(value));
+    for (Py_ssize_t i = 0; is_put && i < PyTuple_GET_SIZE(value); i++) {
+        is_put = put_place(key, PyTuple_GET_ITEM(value, i));
+    }
+    return is_put;
+}
+
 /* Read the key of a call. `kinds` has a letter for each argument: `T` a tensor, `O` one or None, `L` a list of them, `I`
- * a list of ints or None, `F` one of floats, `V` and `N` a value; `t`, `o`, `l` tensors that the plan does not depend
+ * a list of ints or None, `F` one of floats, `V` and `N` a value, `X` an index that makes a view; `t`, `o`, `l` tensors that the plan does not depend
  * on, `.` anything of that sort. Whether all are as the core takes them. */
 int plan_key_read(PlanKey *key, const char *kinds, PyObject *const *args) {
     int is_read = 1;
@@ -160,6 +189,9 @@ int plan_key_read(PlanKey *key, const char *kinds, PyObject *const *args) {
         case 'V':
         case 'N':
             is_read = put_value(key, args[i]);
+            break;
+        case 'X':
+            is_read = put_index(key, args[i]);
             break;
         case 't':
             is_read = is_tensor(args[i]);

@@ -35,6 +35,10 @@ PyObject *next_sequence(PyObject *module, PyObject *unused) {
     return PyLong_FromLongLong(++last_sequence);
 }
 
+void number_node(Node *node) {
+    node->sequence = ++last_sequence;
+}
+
 static int recorder_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(((Recorder *)self)->below);
     Py_VISIT(((Recorder *)self)->node_type);
@@ -92,25 +96,33 @@ static PyObject *keys_with_grad(PyObject *keys) {
     return keys == core.dense_cpu ? Py_NewRef(core.dense_cpu_grad) : PyNumber_Or(keys, recording.grad);
 }
 
-/* Give a new tensor in NumPy's memory its history. */
-static int note_history(Tensor *result, PyObject *made) {
-    Node *node = (Node *)made;
-    PyObject *shape = array_shape(result->array), *keys = shape == NULL ? NULL : keys_with_grad(result->keys);
-    if (keys == NULL) {
-        Py_XDECREF(shape);
+/* Number a node, and note on it what its result looks like. */
+int describe_node(Node *node, PyObject *array) {
+    PyObject *shape = array_shape(array);
+    if (shape == NULL) {
         return -1;
     }
-    node->sequence = ++last_sequence;
-    node->extra = Py_NewRef(Py_None);
-    node->shape = shape;
-    node->dtype = array_dtype(result->array);
+    number_node(node);
+    Py_XSETREF(node->extra, Py_NewRef(Py_None));
+    Py_XSETREF(node->shape, shape);
+    Py_XSETREF(node->dtype, array_dtype(array));
+    return 0;
+}
+
+/* Give a tensor in NumPy's memory its history. */
+int note_history(Tensor *result, PyObject *made) {
+    PyObject *keys = keys_with_grad(result->keys);
+    if (keys == NULL || describe_node((Node *)made, result->array) < 0) {
+        Py_XDECREF(keys);
+        return -1;
+    }
     Py_XSETREF(result->keys, keys);
     Py_XSETREF(result->edge, Py_NewRef(made));
     return 0;
 }
 
 /* Note on a view which writes to its memory its history knows of. */
-static void note_version(const Tensor *view) {
+void note_version(const Tensor *view) {
     int overflow;
     if (view->keys == core.dense_cpu_grad || !PyLong_CheckExact(view->keys) ||
         !(PyLong_AsLongLongAndOverflow(view->keys, &overflow) & recording.view) ||

@@ -22,7 +22,11 @@ static int tensor_traverse(PyObject *self, visitproc visit, void *arg) {
 
 static int tensor_clear(PyObject *self) {
     Tensor *tensor = (Tensor *)self;
-    Py_CLEAR(tensor->array);
+    PyObject *array = tensor->array;
+    tensor->array = NULL;
+    if (array != NULL) {
+        array_give_up(array);
+    }
     Py_CLEAR(tensor->keys);
     Py_CLEAR(tensor->edge);
     Py_CLEAR(tensor->extra);

@@ -91,14 +91,7 @@ static PyObject *call_within(const UserKernel *kernel, PyObject *const *args, Py
         return NULL;
     }
     PyObject *result = PyObject_Vectorcall(kernel->user, args, (size_t)count, NULL);
-    PyObject *error = result == NULL ? take_error() : NULL;
-    if (PyContextVar_Reset(core.modes, token) < 0) {
-        Py_CLEAR(result);
-        Py_CLEAR(error);
-    }
-    put_error(error);
-    Py_DECREF(token);
-    return result;
+    return leave_modes(token, result);
 }
 
 /* Return the result of the function; NULL without an exception where the Python has to call it. */

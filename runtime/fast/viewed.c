@@ -3,6 +3,7 @@
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include "loops.h"
 #include "plan_key.h"
 
 #include <numpy/arrayobject.h>
@@ -14,6 +15,7 @@ typedef struct {
     Py_ssize_t total;
     char kinds[MOST_ARGUMENTS + 1];
     int is_list; /* of views */
+    int is_method; /* called by users: with tensors of any keys, whatever modes are on */
     PlanTable table;
 } Viewed;
 
@@ -34,11 +36,13 @@ static void viewed_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* Whether a view can be made again from where it lies in its array: both have elements, and may be written to alike. */
+/* Whether a view can be made again from where it lies in its array: both have elements, and may be written to alike. (What
+ * a composite copied lies apart.) */
 static int is_within(PyArrayObject *array, PyArrayObject *view) {
     int flags = PyArray_FLAGS(array) ^ PyArray_FLAGS(view);
     return PyArray_SIZE(array) > 0 && PyArray_SIZE(view) > 0 && PyArray_NDIM(view) <= MOST_DIMS &&
-           !(flags & NPY_ARRAY_WRITEABLE) && !PyTypeNum_ISFLEXIBLE(PyArray_TYPE(view)) && view != array;
+           !(flags & NPY_ARRAY_WRITEABLE) && !PyTypeNum_ISFLEXIBLE(PyArray_TYPE(view)) && view != array &&
+           !arrays_are_apart((PyObject *)array, (PyObject *)view);
 }
 
 /* Note where a view lies in `array`. Returns 0 where it cannot be made again, -1 with an exception. */
@@ -128,10 +132,29 @@ static PyObject *serve(const Viewed *viewed, PlanEntry *entry, PyObject *base) {
     return made;
 }
 
+/* Whether nobody looks at a call on a tensor: it is simple but for how it lies, and no mode is on. -1 with an
+ * exception. */
+static int is_unwatched(const Viewed *viewed, PyObject *tensor) {
+    PyObject *own = Py_TYPE(tensor) == core.tensor ? ((Tensor *)tensor)->keys : NULL;
+    int overflow, is_mode_on;
+    if (own == NULL || !PyLong_CheckExact(own)) {
+        return 0;
+    }
+    int64_t keys = PyLong_AsLongLongAndOverflow(own, &overflow);
+    if (overflow || (keys & ~(core.dense_cpu_bits | PyLong_AsLongLong(viewed->odd)))) {
+        return 0;
+    }
+    return apply_modes(&keys, &is_mode_on) < 0 ? -1 : !is_mode_on;
+}
+
 static PyObject *viewed_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Viewed *viewed = (Viewed *)self;
     PlanKey key;
-    if (names != NULL || PyVectorcall_NARGS(flagged) != viewed->total || !plan_key_read(&key, viewed->kinds, args)) {
+    int is_served = names == NULL && PyVectorcall_NARGS(flagged) == viewed->total;
+    if (is_served && viewed->is_method && (is_served = is_unwatched(viewed, args[0])) < 0) {
+        return NULL;
+    }
+    if (!is_served || !plan_key_read(&key, viewed->kinds, args)) {
         return PyObject_Vectorcall(viewed->base.function, args, flagged, names);
     }
     PlanEntry *entry = plan_table_find(&viewed->table, &key, plan_key_hash(&key));
@@ -153,16 +176,16 @@ static PyObject *viewed_call(PyObject *self, PyObject *const *args, size_t flagg
     return result;
 }
 
-/* Viewed(function, kinds, wrap, odd, is_list): the first argument is the tensor that is viewed. */
+/* Viewed(function, kinds, wrap, odd, is_list, is_method): the first argument is the tensor that is viewed. */
 static PyObject *viewed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *wrap, *odd;
     const char *kinds;
-    int is_list;
+    int is_list, is_method;
     if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
         PyErr_SetString(PyExc_TypeError, "Viewed() takes its arguments by position");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "OsOO!p:Viewed", &function, &kinds, &wrap, &PyLong_Type, &odd, &is_list)) {
+    if (!PyArg_ParseTuple(args, "OsOO!pp:Viewed", &function, &kinds, &wrap, &PyLong_Type, &odd, &is_list, &is_method)) {
         return NULL;
     }
     if (kinds[0] != 'T' || strlen(kinds) > MOST_ARGUMENTS) {
@@ -180,6 +203,7 @@ static PyObject *viewed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     made->total = (Py_ssize_t)strlen(kinds);
     memcpy(made->kinds, kinds, strlen(kinds) + 1);
     made->is_list = is_list;
+    made->is_method = is_method;
     made->table.patience = PATIENCE;
     return (PyObject *)made;
 }

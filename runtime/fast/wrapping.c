@@ -19,24 +19,12 @@ static int is_known(PyArrayObject *array) {
     return type >= 0 && type < MOST_TYPES && wrapping.is_known[type] && PyArray_ISNOTSWAPPED(array);
 }
 
-/* Whether an array has dimensions, elements, and exactly row-major strides. */
-static int is_simple(PyArrayObject *array) {
-    npy_intp step = PyArray_ITEMSIZE(array);
-    for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {
-        if (PyArray_STRIDE(array, i) != step || PyArray_DIM(array, i) == 0) {
-            return 0;
-        }
-        step *= PyArray_DIM(array, i);
-    }
-    return PyArray_NDIM(array) > 0;
-}
-
 /* wrap(array) */
 PyObject *wrap(PyObject *module, PyObject *object) {
     (void)module;
     if (Py_TYPE(object) == core.array && is_known((PyArrayObject *)object)) {
         PyArrayObject *array = (PyArrayObject *)object;
-        if (is_simple(array)) {
+        if (array_is_simple(object)) {
             return wrap_simple(Py_NewRef(object));
         }
         if (PyArray_NDIM(array) == 0 || !PyArray_IS_C_CONTIGUOUS(array)) {
@@ -106,7 +94,7 @@ PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     PyObject *made = NULL;
     if (count == 2 && Py_TYPE(args[0]) == core.tensor && Py_TYPE(args[1]) == core.array &&
         is_known((PyArrayObject *)args[1])) {
-        made = view_tensor(args[0], args[1], !is_simple((PyArrayObject *)args[1]));
+        made = view_tensor(args[0], args[1], !array_is_simple(args[1]));
     }
     if (made != NULL || PyErr_Occurred()) {
         return made;

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from opwright.amp.wrappers import autocast_wrapper
     from opwright.autograd.forward import or_zeros, sum_terms
     from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence, split_edges
+    from opwright.autograd.quick import adjoint_of, conjugate_of, expanded, reshaped, swapped, turned, zeros_for
     from opwright.autograd.recorders import records
     from opwright.autograd.recording import (
         Kernel,
@@ -64,12 +65,11 @@ if TYPE_CHECKING:
         increment_version,
         move_history,
         not_implemented,
-        rebase_history,
         record,
         record_several,
         refuse_recording,
     )
-    from opwright.autograd.refreshing import mark_view, mark_views
+    from opwright.autograd.refreshing import mark_view, mark_views, rebase_history
     from opwright.autograd.saved import (
         Saved,
         save,
@@ -111,12 +111,14 @@ _LATER: Final = {
     "opwright.batching.tables": ("Family",),
     "opwright.amp.wrappers": ("autocast_wrapper",),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
+    "opwright.autograd.quick": (
+        "adjoint_of", "conjugate_of", "expanded", "reshaped", "swapped", "turned", "zeros_for",
+    ),
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
-    "opwright.autograd.refreshing": ("mark_view", "mark_views"),
+    "opwright.autograd.refreshing": ("mark_view", "mark_views", "rebase_history"),
     "opwright.autograd.recording": (
         "Kernel", "check_inplace", "check_no_gradient", "check_writable", "edges_of", "increment_version",
-        "move_history", "not_implemented", "rebase_history", "record", "record_several",
-        "refuse_recording",
+        "move_history", "not_implemented", "record", "record_several", "refuse_recording",
     ),
     "opwright.autograd.recorders": ("records",),
     "opwright.autograd.saved": (
@@ -142,17 +144,18 @@ __all__ = [
     "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded", "ForwardRule",
     "Generator", "Kernel", "KnownForms", "KnownViews", "LaunchRule", "Layout", "Leading", "MemoryFormat",
     "NativeLibrary", "Operator", "Overloaded", "Packet", "Plan", "Product", "Recorded", "RecordedSeveral", "Reducing",
-    "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "array_module",
-    "as_tuple", "autocast_wrapper", "cast_operands", "check_inplace", "check_no_gradient", "check_writable",
-    "copy_written", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "find0", "find1", "find2", "find3",
-    "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of", "increment_version",
-    "install", "install_methods", "is_array", "is_dtype", "is_int_list", "known_result", "mark_view", "mark_views",
-    "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results", "next_sequence",
-    "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of",
-    "rebase_history", "record", "record_several", "records", "refuse_recording", "result_class", "results_of",
-    "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results", "split_edges",
-    "storage_of", "stub_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list",
-    "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+    "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "adjoint_of",
+    "array_module", "as_tuple", "autocast_wrapper", "cast_operands", "check_inplace", "check_no_gradient",
+    "check_writable", "conjugate_of", "copy_written", "dtypes", "edges_of", "expanded", "fake", "fake_kernel",
+    "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of",
+    "functions_of", "gradients_of", "increment_version", "install", "install_methods", "is_array", "is_dtype",
+    "is_int_list", "known_result", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place",
+    "new_result", "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of",
+    "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "records",
+    "refuse_recording", "reshaped", "result_class", "results_of", "rules", "save", "save_all", "save_optional",
+    "save_original", "save_result", "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "swapped",
+    "turned", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
+    "write_out", "write_outs", "write_self", "zeros_for",
 ]  # fmt: skip
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-__all__ = ["VERSION", "Caller", "Core", "NodeBase", "TensorBase", "compiled", "core", "fast"]
+__all__ = ["VERSION", "Caller", "Core", "NodeBase", "SizeBase", "TensorBase", "compiled", "core", "fast"]
 
-VERSION: Final = 7  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
+VERSION: Final = 8  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
 _MODULE: Final = "opwright._fast"
 _SWITCH: Final = "OPWRIGHT_PURE"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -72,9 +72,15 @@ class Caller:
         self.__call__ = function
 
 
+class SizeBase(tuple[int, ...]):
+    """The base of shapes, by which C gives what they have at a place."""
+
+    __slots__ = ()
+
+
 TensorBase: Final[type] = _TensorSlots if fast is None else fast.TensorBase
 if fast is not None and not TYPE_CHECKING:
-    NodeBase, Caller = fast.NodeBase, fast.Caller
+    NodeBase, Caller, SizeBase = fast.NodeBase, fast.Caller, fast.SizeBase
 
 
 def core() -> Core:

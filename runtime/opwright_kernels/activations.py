@@ -71,6 +71,12 @@ def celu(xp: ModuleType, self: Array, alpha: complex) -> Array:
 
 
 @compiled
+def relu(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """Return `self`, 0 where it is below."""
+    return xp.maximum(self, 0, out=out)
+
+
+@compiled
 def leaky_relu(xp: ModuleType, self: Array, negative_slope: Any, out: Array | None = None) -> Array:
     """Return `self`; times a slope, a number or an array that broadcasts, where it is not positive."""
     if isinstance(negative_slope, (int, float)) and 0 < negative_slope <= 1:
@@ -138,7 +144,7 @@ def hardtanh(xp: ModuleType, self: Array, min_val: complex, max_val: complex, ou
     if self.dtype not in FLOATING:
         min_val, max_val = int(_real(min_val)), int(_real(max_val))
     low, high = wrapped_scalar(min_val, self.dtype), wrapped_scalar(max_val, self.dtype)
-    return xp.clip(self, low, high, out=out)
+    return xp.minimum(xp.maximum(self, low, out=out), high, out=out)
 
 
 @compiled

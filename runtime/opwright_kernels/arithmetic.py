@@ -112,6 +112,12 @@ def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | Non
 
 
 @compiled
+def reciprocal_root(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """Return 1 / sqrt(self)."""
+    return xp.reciprocal(xp.sqrt(self, out=out), out=out)
+
+
+@compiled
 def cube(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the third power of real numbers."""
     return filled_in_blocks(xp, _fill_cube, self, out)

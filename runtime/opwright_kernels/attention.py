@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright_kernels.linear_algebra import matrix_product
 from opwright_kernels.normalization import safe_softmax
 
 Array = Any
@@ -32,7 +33,7 @@ def attention(query: Array, key: Array, value: Array, bias: Array | None, scale:
 
 
 def _attention(query: Array, key: Array, value: Array, bias: Array | None, scale: float) -> Array:
-    weights = np.matmul(query * query.dtype.type(scale), key.swapaxes(-1, -2))
+    weights = matrix_product(np, query * query.dtype.type(scale), key.swapaxes(-1, -2))
     if bias is not None:
         weights += bias
-    return np.matmul(safe_softmax(weights, -1), value)
+    return matrix_product(np, safe_softmax(weights, -1), value)

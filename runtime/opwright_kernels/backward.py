@@ -34,6 +34,9 @@ def _elementwise(fill: Callable[..., None], grad: Array, x: Array, *numbers: Any
     if x.ndim == 0:
         fill(result.reshape(1), grad.reshape(1), x.reshape(1), *numbers)
         return result
+    if x.size <= _BLOCK:
+        fill(result, grad, x, *numbers)
+        return result
     for part in _blocks(len(x), x.size):
         fill(result[part], grad[part], x[part], *numbers)
     return result
@@ -153,7 +156,10 @@ def _log_softmax(out: Array, grad: Array, result: Array) -> None:
 def _by_rows(fill: Callable[..., None], grad: Array, result: Array) -> Array:
     found = np.empty(result.shape, result.dtype)
     width = result.shape[-1]
-    grads, results, filled = (each.reshape(-1, width) for each in (grad, result, found))
+    grads, results, filled = grad.reshape(-1, width), result.reshape(-1, width), found.reshape(-1, width)
+    if result.size <= _BLOCK:
+        fill(filled, grads, results)
+        return found
     for part in _blocks(len(filled), filled.size):
         fill(filled[part], grads[part], results[part])
     return found

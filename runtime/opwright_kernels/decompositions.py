@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright.core import compiled
 from opwright.errors import LinAlgError
 from opwright_kernels import elimination, lapack
 
@@ -67,6 +68,7 @@ def _converged(operator: str, function: Callable[..., Any], *args: Any) -> Any:
 # Inverses and systems
 
 
+@compiled
 def inverse_and_info(xp: ModuleType, A: Array, check_errors: bool) -> tuple[Array, Array]:
     """Return the inverses, and 0 or the place of the first zero on the diagonal of U (`linalg_inv_ex`)."""
     if xp is np and lapack.serves(A):
@@ -84,6 +86,7 @@ def inverse_and_info(xp: ModuleType, A: Array, check_errors: bool) -> tuple[Arra
     return elimination.solve_factored(xp, factors, order, xp.eye(A.shape[-1], dtype=A.dtype)), info
 
 
+@compiled
 def solution_and_factors(
     xp: ModuleType, A: Array, B: Array, left: bool, check_errors: bool
 ) -> tuple[Array, Array, Array, Array]:
@@ -130,6 +133,7 @@ def _triangle_solved(xp: ModuleType, A: Array, B: Array, upper: bool, unit: bool
     return elimination.solve_triangle(xp, A, B, upper, unit)
 
 
+@compiled
 def solve_triangular(xp: ModuleType, A: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
     """Return X with A @ X = B, or X @ A = B, for one triangle of A (`linalg_solve_triangular`)."""
     if left:
@@ -147,6 +151,7 @@ def solve_transposed_triangular(
     return solution, xp.broadcast_to(A, (*solution.shape[:-2], *A.shape[-2:]))
 
 
+@compiled
 def solve_with_lu(xp: ModuleType, LU: Array, pivots: Array, B: Array, left: bool, adjoint: bool) -> Array:
     """Return X with A @ X = B, or X @ A = B, from the factors of A, or of its adjoint (`linalg_lu_solve`)."""
     factors = LU.conj() if adjoint else LU
@@ -193,6 +198,7 @@ def _factors_of_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array]:
     return _factored(xp, A.swapaxes(-1, -2) if is_turned else A)[:2]
 
 
+@compiled
 def determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
     """Return the determinants, LU and pivots (`_linalg_det`)."""
     factors, pivots = _factors_of_determinant(xp, A)
@@ -201,6 +207,7 @@ def determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
     return xp.where(elimination.is_odd(xp, pivots), -product, product), factors, pivots
 
 
+@compiled
 def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Array]:
     """Return sign and logarithm of the absolute value of the determinants, LU and pivots (`_linalg_slogdet`)."""
     factors, pivots = _factors_of_determinant(xp, A)
@@ -214,6 +221,7 @@ def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Arra
 # Triangular factors
 
 
+@compiled
 def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Array, Array]:
     """Return LU, pivots, and 0 or the place of the first zero on the diagonal of U (`linalg_lu_factor_ex`)."""
     factors, pivots, _ = _factored(xp, A)
@@ -263,6 +271,7 @@ def lu_unpacked(
     return permutation, lower, upper
 
 
+@compiled
 def cholesky_and_info(xp: ModuleType, self: Array, upper: bool, check_errors: bool) -> tuple[Array, Array]:
     """Return L with A = L @ L.mH, or U with A = U.mH @ U, from that triangle of A (`linalg_cholesky_ex`); and 0, or the
     order of the first leading minor that is not positive-definite."""

@@ -11,6 +11,7 @@ from opwright.arrays.dtypes import FLOATING, INEXACT, get_default_dtype, int64, 
 from opwright.arrays.layouts import span
 from opwright.arrays.promotion import scalar_dtype
 from opwright.arrays.storage import strided_view
+from opwright.core import compiled
 
 Array = Any
 Number = complex
@@ -45,21 +46,28 @@ def zeros(xp: ModuleType, size: Sequence[int], dtype: Any, layout: Any, device: 
 
 def ones(xp: ModuleType, size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Array:
     """Return an array of ones."""
-    return xp.ones(tuple(size), dtype or get_default_dtype())
+    return filled(xp, tuple(size), 1, dtype or get_default_dtype())
 
 
 def full(
     xp: ModuleType, size: Sequence[int], fill_value: Number, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """Return an array of one value."""
-    dtype = dtype or scalar_dtype(fill_value)
-    return xp.full(tuple(size), wrapped_scalar(fill_value, dtype), dtype)
+    return filled(xp, tuple(size), fill_value, dtype or scalar_dtype(fill_value))
+
+
+@compiled
+def filled(xp: ModuleType, shape: tuple[int, ...], value: Number, dtype: Any) -> Array:
+    """Return an array of one value, a number that the dtype holds once it is wrapped."""
+    return xp.full(shape, wrapped_scalar(value, dtype), dtype)
 
 
 def arange(
     xp: ModuleType, start: float, end: float, step: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """Return start, start + step, … below `end`."""
+    if dtype is None and type(start) is type(end) is type(step) is int and step == 1 and start <= end:
+        return xp.arange(start, end, dtype=int64)
     plan = rules.arange(start, end, step, dtype=dtype)
     (length,) = plan.shape
     if plan.dtype not in FLOATING:

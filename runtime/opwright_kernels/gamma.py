@@ -245,6 +245,7 @@ def _reflected_digamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
     return xp.where(poles, math.nan, at_1_less_x - math.pi / xp.tan(math.pi * xp.where(poles, 0.5, distance)))
 
 
+@compiled
 def polygamma(xp: ModuleType, n: int, self: Array, out: Array | None = None) -> Array:
     """Return the `n`-th derivative of `digamma`."""
     if n == 0:

@@ -135,6 +135,13 @@ def take_along(xp: ModuleType, self: Array, index: Array, dim: int) -> Array:
     return self[tuple(places)]
 
 
+@compiled
+def choose(xp: ModuleType, condition: Array, self: Array, other: Array) -> Array:
+    """Return the elements of `self` where the condition is true, else of `other`; the three broadcast (`where`)."""
+    return xp.where(condition, self, other)
+
+
+@compiled
 def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array | None = None) -> Array:
     """Return `self` with `value` where the mask is true; the two broadcast (`masked_fill`)."""
     value = scalar_of(value, self.dtype)

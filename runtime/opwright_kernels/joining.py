@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from opwright.core import compiled
+
 Array = Any
 
 
+@compiled
 def concatenate(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array | None = None) -> Array:
     """Return the arrays one after another along `dim`; one-dimensional empty ones are left out, whatever the shape of
     the others."""
@@ -16,6 +19,7 @@ def concatenate(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array |
     return xp.concatenate(present, axis=dim, out=out)
 
 
+@compiled
 def stack(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array | None = None) -> Array:
     """Return arrays of one shape along a new dimension."""
     place = dim if dim >= 0 else dim + tensors[0].ndim + 1

@@ -5,14 +5,30 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
+from opwright.core import compiled
+
 Array = Any
 
 
+@compiled
+def matrix_product(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
+    """Return self @ other, of matrices, of batches of them, or of a matrix and a vector (`mm`, `bmm`, `mv`)."""
+    if xp is np and out is None and self.ndim < 3 and other.ndim < 3 and self.dtype.kind in "fc":
+        return self.dot(other)  # which hands it to BLAS at once
+    return xp.matmul(self, other, out=out)
+
+
+@compiled
 def product_sum(
     xp: ModuleType, self: Array, first: Array, second: Array, beta: complex, alpha: complex, out: Array | None = None
 ) -> Array:
     """Return beta * self + alpha * (first @ second) (`addmm`, `addmv`, `baddbmm`)."""
-    return _add_scaled(xp, self, xp.matmul(first, second), beta, alpha, out)
+    product = matrix_product(xp, first, second)
+    if alpha == beta == 1 and out is None:
+        return xp.add(self, product, out=product)
+    return _add_scaled(xp, self, product, beta, alpha, out)
 
 
 def sum_of_products(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from opwright.core import compiled
+from opwright_kernels.reductions import reduce_by_add, reduce_by_maximum
 
 Array = Any
 
@@ -27,9 +28,9 @@ def softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) 
 
 
 def _softmax(xp: ModuleType, self: Array, dim: int, result: Array) -> None:
-    xp.subtract(self, self.max(axis=dim, keepdims=True), out=result)
+    xp.subtract(self, _largest(xp, self, dim), out=result)
     xp.exp(result, out=result)
-    result /= result.sum(axis=dim, keepdims=True)
+    result /= _total(xp, result, dim)
 
 
 def safe_softmax(self: Array, dim: int) -> Array:
@@ -52,8 +53,16 @@ def log_softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = Fal
 
 
 def _log_softmax(xp: ModuleType, self: Array, dim: int, result: Array) -> None:
-    xp.subtract(self, self.max(axis=dim, keepdims=True), out=result)
-    result -= xp.log(xp.exp(result).sum(axis=dim, keepdims=True))
+    xp.subtract(self, _largest(xp, self, dim), out=result)
+    result -= xp.log(_total(xp, xp.exp(result), dim))
+
+
+def _largest(xp: ModuleType, self: Array, dim: int) -> Array:
+    return reduce_by_maximum(self, dim, None, None, True) if xp is np else self.max(axis=dim, keepdims=True)
+
+
+def _total(xp: ModuleType, self: Array, dim: int) -> Array:
+    return reduce_by_add(self, dim, None, None, True) if xp is np else self.sum(axis=dim, keepdims=True)
 
 
 def _by_rows(xp: ModuleType, fill: Callable[[ModuleType, Array, int, Array], None], self: Array, dim: int) -> Array:

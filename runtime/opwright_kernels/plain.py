@@ -6,10 +6,11 @@ Where there are none, one function on arrays gives the same values in a fraction
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy import dtype, ndarray
 
+from opwright.core import fast
 from opwright.keys import AUTOGRAD, CPU_ALONE, GRAD
 from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor
@@ -58,3 +59,8 @@ def is_unwatched(first: Any, second: Any) -> bool:
     if type(first) is not Tensor or type(second) is not Tensor:
         return False
     return not with_modes(first.keys | second.keys) & ~(CPU_ALONE | GRAD)
+
+
+if fast is not None and not TYPE_CHECKING:
+    fast.configure_unwatched(CPU_ALONE, GRAD, AUTOGRAD)
+    arrays_of = fast.arrays_of

@@ -21,9 +21,10 @@ def flip(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
     index = [slice(None)] * self.ndim
     for dim in dims if self.ndim else ():
         index[dim] = slice(None, None, -1)
-    return self[tuple(index)]
+    return self[tuple(index)].copy("K")
 
 
+@compiled
 def roll(xp: ModuleType, self: Array, shifts: Sequence[int], dims: Sequence[int]) -> Array:
     """Move the elements along dimensions, or along all of them in row-major order; what falls off comes in again."""
     if not self.size or not self.ndim:

@@ -21,8 +21,14 @@ from opwright_kernels.indexing import take_along
 Array = Any
 Dims = int | Sequence[int] | None
 
+# `(array, axis, dtype, out, keepdims)`: NumPy's types know the last one by its name alone, which costs time.
+reduce_by_add: Any = np.add.reduce
+reduce_by_multiply: Any = np.multiply.reduce
+reduce_by_maximum: Any = np.maximum.reduce
+reduce_by_minimum: Any = np.minimum.reduce
 
-# Methods of the arrays do the work: `xp.sum` and its like would only look for one, in Python, at every call.
+# Methods of the arrays do the work: `xp.sum` and its like would only look for one, in Python, at every call. On the CPU
+# it is the ufunc, which NumPy's methods find by more Python.
 
 
 def axes(dim: Dims, ndim: int) -> Any:
@@ -35,32 +41,37 @@ def axes(dim: Dims, ndim: int) -> Any:
 @compiled
 def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the sum over `dim`."""
-    return self.sum(axis=axes(dim, self.ndim), keepdims=keepdim)
+    over = axes(dim, self.ndim)
+    return reduce_by_add(self, over, None, None, keepdim) if xp is np else self.sum(axis=over, keepdims=keepdim)
 
 
 @compiled
 def whole_total(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     """Return the sum of all elements."""
-    return self.sum()
+    return np.add.reduce(self, None) if xp is np else self.sum()
 
 
 @compiled
 def whole_average(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     """Return the sum of all elements divided by their number."""
-    return self.mean()
+    if xp is not np or not self.size or self.dtype.kind not in "fc":
+        return self.mean()
+    found = np.add.reduce(self, None)
+    return found.dtype.type(found / self.size)
 
 
 @compiled
 def product(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the product over `dim`."""
-    return self.prod(axis=axes(dim, self.ndim), keepdims=keepdim)
+    over = axes(dim, self.ndim)
+    return reduce_by_multiply(self, over, None, None, keepdim) if xp is np else self.prod(axis=over, keepdims=keepdim)
 
 
 @compiled
 def whole_product(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     """Return the product of all elements."""
     if xp is not np or self.dtype.kind != "f" or self.size < 4096 or not self.flags.c_contiguous:
-        return self.prod()
+        return np.multiply.reduce(self, None) if xp is np else self.prod()
     # In columns first: NumPy multiplies two rows by vector instructions, but the elements of one in turn.
     flat = self.reshape(-1)
     whole = flat.size - flat.size % 1024
@@ -71,18 +82,21 @@ def whole_product(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
 def average(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the sum over `dim` divided by the number of elements; NaN where there are none."""
     over = axes(dim, self.ndim)
-    return xp.true_divide(self.sum(axis=over, keepdims=keepdim), _count(self, over), dtype=self.dtype)
+    found = reduce_by_add(self, over, None, None, keepdim) if xp is np else self.sum(axis=over, keepdims=keepdim)
+    return xp.true_divide(found, _count(self, over), dtype=self.dtype)
 
 
 @compiled
 def largest(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
     """Return the maximum over `dim`; NaN where there is one."""
-    return self.max(axis=axes(dim, self.ndim), keepdims=keepdim)
+    over = axes(dim, self.ndim)
+    return reduce_by_maximum(self, over, None, None, keepdim) if xp is np else self.max(axis=over, keepdims=keepdim)
 
 
 def smallest(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
     """Return the minimum over `dim`; NaN where there is one."""
-    return self.min(axis=axes(dim, self.ndim), keepdims=keepdim)
+    over = axes(dim, self.ndim)
+    return reduce_by_minimum(self, over, None, None, keepdim) if xp is np else self.min(axis=over, keepdims=keepdim)
 
 
 def truth_of_any(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:

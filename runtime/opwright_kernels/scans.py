@@ -18,13 +18,17 @@ Array = Any
 @compiled
 def running_total(xp: ModuleType, self: Array, dim: int, dtype: Any = None, out: Array | None = None) -> Array:
     """Return the sums of all elements up to each one along `dim`."""
-    return xp.cumsum(self, axis=dim, out=out) if self.ndim else xp.add(self, 0, out=out)
+    if not self.ndim:
+        return xp.add(self, 0, out=out)
+    return np.add.accumulate(self, dim, None, out) if xp is np else xp.cumsum(self, axis=dim, out=out)
 
 
 @compiled
 def running_product(xp: ModuleType, self: Array, dim: int, dtype: Any = None, out: Array | None = None) -> Array:
     """Return the products of all elements up to each one along `dim`."""
-    return xp.cumprod(self, axis=dim, out=out) if self.ndim else xp.add(self, 0, out=out)
+    if not self.ndim:
+        return xp.add(self, 0, out=out)
+    return np.multiply.accumulate(self, dim, None, out) if xp is np else xp.cumprod(self, axis=dim, out=out)
 
 
 def running_largest(xp: ModuleType, self: Array, dim: int) -> tuple[Array, Array]:

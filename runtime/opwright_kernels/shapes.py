@@ -38,8 +38,9 @@ def strided(xp: ModuleType, self: Array, shape: Sequence[int], strides: Sequence
 
 def transpose(xp: ModuleType, self: Array, dim0: int, dim1: int) -> Array:
     """Swap two dimensions. A 0-dim array stays."""
-    dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
-    return self[...] if dim0 == dim1 else xp.swapaxes(self, dim0, dim1)
+    ndim = self.ndim
+    dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    return self[...] if dim0 == dim1 else self.swapaxes(dim0, dim1)
 
 
 def reversed_dims(xp: ModuleType, self: Array) -> Array:
@@ -56,11 +57,12 @@ def matrix_transpose(xp: ModuleType, self: Array) -> Array:
 
 def permute(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
     """Put the dimensions in another order. Raises RuntimeError unless `dims` names each once."""
-    if len(dims) != self.ndim:
+    ndim = self.ndim
+    if len(dims) != ndim:
         raise RuntimeError(
-            f"permute(): the tensor has {self.ndim} dimensions, but the ordering {list(dims)} names {len(dims)}"
+            f"permute(): the tensor has {ndim} dimensions, but the ordering {list(dims)} names {len(dims)}"
         )
-    order = [wrap_dim(dim, self.ndim) for dim in dims]
+    order = [wrap_dim(dim, ndim) for dim in dims]
     if len(set(order)) != len(order):
         raise RuntimeError(f"permute(): duplicate dims are not allowed, but got {list(dims)}")
     return self.transpose(order)
@@ -68,7 +70,8 @@ def permute(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
 
 def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = False) -> Array:
     """Repeat dimensions of size 1 to `size` with stride 0, and put new ones in front; -1 keeps a size."""
-    new = len(size) - self.ndim
+    sizes, steps = self.shape, self.strides
+    new = len(size) - len(sizes)
     if new < 0:
         raise RuntimeError(
             f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the "
@@ -83,11 +86,14 @@ def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = Fa
                     f"The expanded size of the tensor ({size[i]}) isn't allowed in a "
                     f"leading, non-existing dimension {i}"
                 )
-            strides[i] = following if self.ndim and guard_or_false(size[i] == 1) else 0
+            strides[i] = following if sizes and guard_or_false(size[i] == 1) else 0
         else:
-            have = self.shape[i - new]
+            have = sizes[i - new]
+            strides[i] = steps[i - new]
+            if size[i] is have:  # (small ints are one object: nothing to ask)
+                following = have * strides[i]
+                continue
             shape[i] = have if guard_or_false(size[i] == -1) else size[i]
-            strides[i] = self.strides[i - new]
             if guard_or_true(shape[i] != have):
                 repeats = guard_or_false(have == 1)
                 if not (holds(shape[i] >= 0) if repeats else holds(shape[i] == have)):
@@ -134,10 +140,10 @@ def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: in
 
 def unsqueeze(xp: ModuleType, self: Array, dim: int) -> Array:
     """Put in a dimension of size 1 at `dim`."""
-    dim = wrap_dim(dim, self.ndim + 1)
-    stride = self.itemsize if dim == self.ndim else self.shape[dim] * self.strides[dim]
-    shape = (*self.shape[:dim], 1, *self.shape[dim:])
-    return strided(xp, self, shape, (*self.strides[:dim], stride, *self.strides[dim:]))
+    ndim, sizes, steps = self.ndim, self.shape, self.strides
+    dim = wrap_dim(dim, ndim + 1)
+    step = self.itemsize if dim == ndim else sizes[dim] * steps[dim]
+    return strided(xp, self, (*sizes[:dim], 1, *sizes[dim:]), (*steps[:dim], step, *steps[dim:]))
 
 
 def squeeze(xp: ModuleType, self: Array) -> Array:
@@ -221,9 +227,13 @@ def alias(xp: ModuleType, self: Array) -> Array:
 
 def view(xp: ModuleType, self: Array, size: Sequence[int]) -> Array:
     """Return the same elements in another shape. Raises RuntimeError where strides cannot express it."""
+    is_dense = type(self) is np.ndarray and self.flags.c_contiguous and self.size and 1 not in self.shape
+    if is_dense and size and min(size) >= -1:
+        try:
+            return self.reshape(size)
+        except ValueError:  # which `infer_size` tells in our words
+            pass
     shape = infer_size(size, self.size)
-    if type(self) is np.ndarray and self.flags.c_contiguous and self.size and 1 not in self.shape:
-        return self.reshape(shape)
     strides = view_strides(self.shape, self.strides, shape, self.itemsize)
     if strides is None:
         raise RuntimeError(

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 from opwright.arrays.dtypes import float32, float64, int64, uint8
+from opwright_kernels.approximation import in_rows
 from opwright_kernels.windows import has_channels_last
 
 Array = Any
@@ -21,8 +21,6 @@ Steps = Sequence[tuple[int, Taps]]
 
 # The free coefficient of cubic convolution, as in PyTorch.
 _CUBIC = -0.75
-# How many elements are made at a time.
-_BLOCK = 1 << 17
 
 
 def upsample_nearest(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
@@ -72,19 +70,8 @@ def _resized(
     sizes = zip(images.shape[1 : len(output_size) + 1], output_size, scales, strict=True)
     steps = [(dim, taps(*each, compute)) for dim, each in enumerate(sizes, 1)]
     steps.reverse()  # whole rows are taken fastest, and the last steps take the most
-    result = _in_blocks(xp, images, (len(images), *output_size, *images.shape[len(output_size) + 1 :]), steps)
+    result = in_rows(xp, lambda some: _stepped(xp, some, steps), images)
     return xp.moveaxis(result, -1, 1) if is_last else result.reshape(*self.shape[:2], *output_size)
-
-
-def _in_blocks(xp: ModuleType, images: Array, shape: Sizes, steps: Steps) -> Array:
-    """Return all images, of which some are made at a time: each step takes memory."""
-    count = max(1, _BLOCK // max(1, math.prod(shape[1:])))
-    if count >= len(images):
-        return _stepped(xp, images, steps)
-    result = xp.empty(shape, dtype=images.dtype)
-    for start in range(0, len(images), count):
-        result[start : start + count] = _stepped(xp, images[start : start + count], steps)
-    return result
 
 
 def _stepped(xp: ModuleType, images: Array, steps: Steps) -> Array:

@@ -125,6 +125,11 @@ KNOWN: tuple[Known, ...] = (
     Known("det", "(singular|several): gradient", "it is the adjugate, which PyTorch replaces by 0 after rounding"),
     Known("cond( nuc)?", "(rank 1|singular|several): (value|gradient)", "divided by a singular value of 1e-17"),
     Known("eigvals|eig, values", "(rank 1|permutation|several): gradient", "repeated values, in any order"),
+    Known(
+        "eigvalsh|eigh, values",
+        "rank 1: gradient",
+        "rounding says which vectors a repeated value has: LAPACK's loops, by the CPU",
+    ),
     Known("norm 2", "(0 by 0|0 by 3|3 by 0): gradient", "PyTorch returns a new zero; here it is the sum of nothing"),
     Known("cholesky_inverse", "gradient", "PyTorch gives one to the half that it does not read, too"),
     Known("cholesky_inverse", "complex: value", "the diagonal of such a factor is real"),

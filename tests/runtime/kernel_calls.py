@@ -11,6 +11,7 @@ import numpy as np
 
 import opwright_kernels
 from opwright.core import fast
+from opwright_kernels.decompositions import lu_and_info
 
 Array = np.ndarray[Any, Any]
 Make = Callable[[Callable[..., Array]], tuple[Any, ...]]
@@ -45,16 +46,37 @@ def _slope(*numbers: Any) -> list[Make]:
     return [lambda x: (x(), x(), *numbers)]
 
 
+def _regular(x: Callable[..., Array], size: int) -> Array:
+    """Return a matrix far from singular ones, all of whose leading minors are positive."""
+    return (x(size, size) + 8 * size * np.eye(size)).astype(x(1).dtype)
+
+
+def _matrices(make: Callable[[Array], tuple[Any, ...]], singular: bool = True) -> list[Make]:
+    """Return calls with a matrix of each size, one that lies by columns, one that is singular, and a batch."""
+    sizes: list[Make] = [lambda x, size=size: make(_regular(x, size)) for size in (1, 2, 5, 32, 33)]
+    sizes += [lambda x: make(_regular(x, 4).T), lambda x: make(np.repeat(_regular(x, 3), 2, axis=1)[:, ::-2])]
+    sizes += [lambda x: make(np.stack([_regular(x, 3)] * 2))]
+    return [*sizes, lambda x: make(np.ones((3, 3), x(1).dtype))] if singular else sizes
+
+
+def _factored(A: Array) -> tuple[Array, Array]:
+    factors, pivots, _ = lu_and_info.python(np, A, True, False)
+    return factors, pivots
+
+
 # What is given to each kernel: `x()` is an operand.
 ELEMENTWISE: dict[str, list[Make]] = {
     **dict.fromkeys(("erf", "erfc", "erfinv", "lgamma", "digamma", "sigmoid", "silu", "mish"), _one()),
-    **dict.fromkeys(("hardsigmoid", "hardswish", "fractional_part", "sign", "angle", "cube"), _one()),
+    **dict.fromkeys(
+        ("hardsigmoid", "hardswish", "fractional_part", "sign", "angle", "cube", "relu", "reciprocal_root"), _one()
+    ),
     **dict.fromkeys(
         ("erfcx", "log_ndtr", "ndtri", "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"), _one()
     ),
     **dict.fromkeys(("i0", "i0e", "i1", "i1e", "modified_bessel_k0", "modified_bessel_k1"), _one()),
     **dict.fromkeys(("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"), _one()),
     **dict.fromkeys(("igamma", "igammac"), _two()),
+    "polygamma": [lambda x: (np, 1, x())],
     "zeta": [lambda x: (np, x(), np.fmod(x(), 30).astype(x().dtype))],  # a step for each number below 9
     **dict.fromkeys((f"{kind}chebyshev_polynomial_{each}" for kind in ("", "shifted_") for each in "tuvw"), _degrees()),
     **dict.fromkeys(("hermite_polynomial_h", "hermite_polynomial_he"), _degrees()),
@@ -126,6 +148,27 @@ def _classes(x: Callable[..., Array], rows: int, classes: int) -> Array:
     return found
 
 
+def _products() -> list[Make]:
+    """Return products of matrices and of batches of them, as they are and transposed; of a large one last."""
+    turned = [lambda x, shape=shape: (np, x(*shape), x(*shape).swapaxes(-1, -2)) for shape in ((3, 5), (2, 3, 4, 6))]
+    broadcast = [lambda x: (np, np.broadcast_to(x(1, 4, 3), (5, 4, 3)), x(5, 3, 2)), lambda x: (np, x(2, 3), x(3))]
+    vectors = [lambda x: (np, x(3, 5), x(5)), lambda x: (np, x(5, 3).T, x(10)[::2]), lambda x: (np, x(1, 7), x(7, 1))]
+    broadcast.append(lambda x: (np, x(2, 3), x(5, 3, 4)))
+    return [*turned, *broadcast, *vectors, lambda x: (np, x(40, 50), x(50, 30))]
+
+
+def _product_sums() -> list[Make]:
+    """Return sums with a row, with rows, with one number, and with rows that lie otherwise."""
+    added: list[Make] = [lambda x, shape=shape: (x(*shape),) for shape in ((4,), (1, 4), (3, 4), (1,), (3, 1))]
+    added.append(lambda x: (x(4, 3).T,))
+    others = [lambda x: (np, x(2, 3, 4), x(2, 3, 5), x(2, 5, 4), 1, 2), lambda x: (np, x(3), x(3, 5), x(5), 2, 1)]
+    return others + [
+        lambda x, each=each, numbers=numbers: (np, *each(x), x(3, 5), x(4, 5).T, *numbers)
+        for each in added
+        for numbers in ((1, 1), (0.5, -2), (0, 1))
+    ]
+
+
 def _class_losses() -> list[Make]:
     return [
         lambda x, weighted=weighted, reduction=reduction, ignored=ignored: (
@@ -187,7 +230,7 @@ POOLS: list[tuple[Any, ...]] = [
     ([2, 3], [3], [1], [1], True),
     ((7, 9), (1, 1), (3, 4), (1, 1), False),
 ]
-IMAGES = [(2, 3, 9, 12), (3, 7, 9), (1, 1, 13, 10)]
+IMAGES = [(2, 3, 9, 12), (3, 7, 9), (1, 1, 13, 10), (2, 11, 39), (1, 5, 600)]
 
 
 def _largest() -> list[Make]:
@@ -301,7 +344,8 @@ SHAPED: dict[str, list[Make]] = {
     **dict.fromkeys(
         ("largest_and_position", "smallest_and_position"),
         [lambda x, dim=dim: (np, np.trunc(x(3, 40, 5)), dim, dim == 1) for dim in (0, 1, -1)]
-        + [lambda x: (np, np.trunc(x(4, 9)).astype("int64"), 0, False)],
+        + [lambda x, size=size: (np, np.trunc(x(4, size)), -1, False) for size in (63, 64, 200)]
+        + [lambda x, dim=dim: (np, np.trunc(x(4, 90)).astype("int64"), dim, False) for dim in (0, 1)],
     ),
     "sort": [
         lambda x, size=size, descending=descending: (np, np.trunc(x(5, size)), -1, descending)
@@ -312,8 +356,23 @@ SHAPED: dict[str, list[Make]] = {
     "same_elements": [
         lambda x, change=change: (np, x(9000) * 0, x(9000) * 0 + change) for change in (0, 1, np.arange(9000) // 8999)
     ],
+    "matrix_product": _products(),
+    "product_sum": _product_sums(),
     "index_select": [lambda x, dim=dim: (np, x(3, 4, 5), dim, np.array([2, 0, 2, 1])) for dim in (0, 1, -1)],
     "embedding": [lambda x: (np, x(7, 3), np.arange(20).reshape(4, 5) % 7, -1, False, False)],
+    "concatenate": [lambda x, dim=dim: (np, [x(3, 4, 5), _moved(x, dim), x(3, 4, 5)], dim) for dim in (0, 1, -1)],
+    "stack": [lambda x, dim=dim: (np, [x(3, 4), x(3, 4)], dim) for dim in (0, 1, 2, -1)],
+    "roll": [
+        lambda x, shifts=shifts, dims=dims: (np, x(3, 4, 5), shifts, dims)
+        for shifts, dims in (([1], [0]), ([-7], [1]), ([9], [-1]), ([0], [0]), ([8], []), ([1, 2], [0, 1]))
+    ],
+    "choose": [
+        lambda x, of=of: (np, x(6, 7) > 0, *[x(*shape) for shape in of])
+        for of in (((6, 7), (6, 7)), ((), (6, 7)), ((6, 7), (1,)), ((), ()), ((7,), (6, 7)))
+    ]
+    + [lambda x: (np, x(9) > 0, x(9) > 1, x(9) < 1)],
+    "fill_where": [lambda x, value=value: (np, x(6, 7), x(6, 7) > 0, value) for value in (0, -0.0, 1.5, np.inf, 1e300)]
+    + [lambda x: (np, x(6, 7), x(7) > 0, 2), lambda x: (np, x(6, 7), x(6, 7) > 0, x())],
     "constant_pad": [
         lambda x, pad=pad, value=value: (np, x(2, 3, 4), pad, value)
         for pad in ([1, 2], [0, 1, 2, 0], [0, 0, 0, 0, 3, 1], [-1, 2], [0, 0])
@@ -321,6 +380,11 @@ SHAPED: dict[str, list[Make]] = {
     ],
     "fill_with_zero": [lambda x: (np, x(6, 7))],
     "fill_with_number": [lambda x, value=value: (np, x(6, 7), value) for value in (1.5, -3)],
+    "filled": [
+        lambda x, shape=shape, value=value: (np, shape, value, x(1).dtype)
+        for shape in ((), (3, 5), (0, 2), (200, 100))
+        for value in (1, -0.0, np.nan, 1e-45, True)
+    ],
     "copy_from": [lambda x: (np, x(6, 7), x(6, 7), False), lambda x: (np, x(6, 7), x(7), False)],
     "nll_loss": _class_losses(),
     "mse_loss": _distances(),
@@ -374,6 +438,39 @@ SHAPED: dict[str, list[Make]] = {
         for has in (True, False)
         for training in (True, False)
         for mask in ((True, True, True), (True, False, False), (False, True, False))
+    ],
+    "inverse_and_info": _matrices(lambda A: (np, A, False)),
+    "determinant": _matrices(lambda A: (np, A)),
+    "log_determinant": _matrices(lambda A: (np, A), singular=False),
+    "lu_and_info": _matrices(lambda A: (np, A, True, False)),
+    "cholesky_and_info": [
+        *_matrices(lambda A: (np, A, False, False), singular=False),
+        *_matrices(lambda A: (np, A, True, False), singular=False),
+    ],
+    "solution_and_factors": [
+        *_matrices(lambda A: (np, A, A[..., :2] + 1, True, False), singular=False),
+        *_matrices(lambda A: (np, A, A.swapaxes(-1, -2)[..., :2, :], False, False), singular=False),
+        *_matrices(lambda A: (np, A, A[..., 0], True, False), singular=False),
+        *_matrices(lambda A: (np, A, A[..., :0], True, False), singular=False),
+    ],
+    "solve_with_lu": [
+        call
+        for adjoint in (True, False)
+        for call in (
+            *_matrices(lambda A, adjoint=adjoint: (np, *_factored(A), A[..., :2] + 1, True, adjoint), False),
+            *_matrices(lambda A, adjoint=adjoint: (np, *_factored(A), A[..., :2, :] + 1, False, adjoint), False),
+        )
+    ],
+    "solve_triangular": [
+        call
+        for upper in (True, False)
+        for unit in (True, False)
+        for call in (
+            *_matrices(lambda A, upper=upper, unit=unit: (np, A / (8 * len(A)), A[..., :2], upper, True, unit), False),
+            *_matrices(
+                lambda A, upper=upper, unit=unit: (np, A / (8 * len(A)), A[..., :2, :], upper, False, unit), False
+            ),
+        )
     ],
     "max_pool_gradient": [lambda x: (x(2, 3, 4, 5), [2, 3, 8, 9], np.arange(120).reshape(2, 3, 4, 5) % 72, 2)],
 }

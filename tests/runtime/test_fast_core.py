@@ -392,7 +392,8 @@ def test_every_generated_wrapper_that_says_how_it_records_has_a_recorder() -> No
     found = 0
     for part in pkgutil.iter_modules(opwright_aten.autograd.__path__, "opwright_aten.autograd."):
         for make in vars(importlib.import_module(part.name)).values():
-            if (compile_it := getattr(make, "compiled", None)) is not None:
+            compile_it = getattr(make, "compiled", None)
+            if compile_it is not None and not inspect.ismodule(make):
                 assert fast is not None
                 assert type(compile_it(make(ones), ones)) is fast.Recorder
                 found += 1
@@ -581,3 +582,89 @@ def test_random_calls_are_as_in_python() -> None:
         f"import runpy, sys; sys.argv = ['', '1500', '5']; runpy.run_path({str(FUZZ)!r}, run_name='__main__')"
     )
     assert said == "1500 calls, none differs\n"
+
+
+def test_views_of_composites_are_kept() -> None:
+    """A composite that makes views makes them of each tensor anew: narrow, flatten, chunk; a copy, and the tensor
+    itself, are what they were."""
+    for _ in range(3):
+        x = opwright.from_numpy(np.arange(12.0).reshape(3, 4))
+        for view, wanted in (
+            (x.narrow(0, 1, 2), x.numpy()[1:3]),
+            (x.flatten(), x.numpy().reshape(-1)),
+            (x.unflatten(1, [2, 2]), x.numpy().reshape(3, 2, 2)),
+            *zip(x.chunk(2, 1), (x.numpy()[:, :2], x.numpy()[:, 2:]), strict=True),
+        ):
+            assert view._base is x and np.shares_memory(view.numpy(), x.numpy())
+            np.testing.assert_array_equal(view.numpy(), wanted)
+        assert x.t().flatten()._base is None and x[0].flatten().shape == (4,)
+        assert isinstance(opwright.chunk(x, 2), tuple) and isinstance(x.chunk(2), tuple)
+        assert isinstance(opwright.ops.aten.chunk.default(x, 2), list)
+        with pytest.raises(IndexError, match="start out of range"):
+            x.narrow(0, 4, 1)
+        assert x.clone().requires_grad_().narrow(0, 1, 2).requires_grad
+    first, _ = opwright.ones(4, 4).requires_grad_().clone().chunk(2)
+    with pytest.raises(RuntimeError, match="view"):
+        first.add_(1)
+
+
+def test_elements_are_read_as_modes_and_dtypes_have_it() -> None:
+    """`item`, `tolist` and truth give Python's numbers of every dtype, and errors of other shapes."""
+    for dtype in ("bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64"):
+        x = opwright.tensor([[1, 0]], dtype=getattr(opwright, dtype))
+        number = x[0, 0].item()
+        assert type(number) is type(x.tolist()[0][1]) and number == 1 and x.tolist() == [[1, 0]]
+        assert bool(x[0, 0]) is True and bool(x[0, 1]) is False
+        with pytest.raises(RuntimeError, match="2 elements cannot be converted"):
+            x.item()
+        with pytest.raises(RuntimeError, match="ambiguous"):
+            bool(x)
+    assert opwright.func.vmap(lambda x: opwright.zeros(2).sum().item() + x)(opwright.ones(3)).tolist() == [1, 1, 1]
+
+
+def test_parts_of_shapes_are_shapes() -> None:
+    """A slice of a shape is one, an element an int; a wrong place is an IndexError."""
+    shape = opwright.ones(2, 3, 4).shape
+    assert type(shape[1:]) is type(shape) is type(shape[::-1]) and shape[1:] == (3, 4) and shape[-1] == 4
+    assert shape[np.int64(1)] == 3
+    with pytest.raises(IndexError):
+        shape[3]
+    with pytest.raises(TypeError):
+        shape["a"]  # type: ignore[call-overload]
+
+
+def test_indices_that_make_views_are_kept() -> None:
+    """An index of ints, slices, None and Ellipsis views each tensor anew; others, and tensors that record, do not."""
+    whole = slice(None)
+    indices: list[Any] = [0, -1, (0, 1), whole, slice(1, 3), (whole, 1), (..., 0), (None, slice(0, 3, 2)), ...]
+    for _ in range(3):
+        x = opwright.from_numpy(np.arange(12.0).reshape(3, 4))
+        for index in indices:
+            view, wanted = x[index], x.numpy()[index]
+            assert view._base is x and view.shape == wanted.shape and np.shares_memory(view.numpy(), x.numpy())
+            np.testing.assert_array_equal(view.numpy(), wanted)
+        assert x[::-1]._base is None and x[[0, 2]].shape == (2, 4) and x[True].shape == (1, 3, 4)
+        assert x.clone().requires_grad_()[0].requires_grad
+        assert opwright.func.vmap(lambda row: row[0])(x).tolist() == [0, 4, 8]
+        for index, message in ((3, "out of bounds"), ((0, 0, 0), "too many indices"), ((..., ...), "ellipsis")):
+            with pytest.raises(IndexError, match=message):
+                x[index]
+
+
+def test_factories_go_by_device_and_gradient() -> None:
+    """Factories take `requires_grad` by name, as True, False and None; a device that is given selects its kernel."""
+    for _ in range(3):
+        assert opwright.full((2,), 1.5).tolist() == [1.5, 1.5] and opwright.full([], 2).dtype is opwright.int64
+        assert opwright.arange(3).tolist() == [0, 1, 2] and opwright.arange(1, 1).shape == (0,)
+        assert (
+            opwright.ones(2, requires_grad=True).requires_grad
+            and not opwright.ones(2, requires_grad=None).requires_grad
+        )
+        assert opwright.zeros(2, device="meta").device.type == "meta" and opwright.zeros(2, device="cpu").tolist() == [
+            0,
+            0,
+        ]
+        with pytest.raises(TypeError, match="requires_grad"):
+            opwright.ones(2, requires_grad=1)  # type: ignore[call-overload]
+        with pytest.raises(RuntimeError, match="overflow"):
+            opwright.full((2,), 1e300, dtype=opwright.float32)

@@ -99,6 +99,43 @@ def test_numbers_of_another_type_are_another_call() -> None:
             assert opwright.full([2], fill).dtype == {int: "int64", float: "float32", bool: "bool"}[type(fill)]
 
 
+def test_numbers_keep_their_sign() -> None:
+    x = opwright.tensor([-1.0, -2.0])
+    for _ in range(4):
+        for bound in (0.0, -0.0, 1.0, -3.0):
+            least = opwright.clamp(x, min=bound)
+            assert (np.signbit(least.array) == np.signbit(np.maximum(x.array, np.float32(bound)))).all()
+            assert opwright.clamp(x, bound, bound).tolist() == [bound, bound]
+
+
+def test_what_is_laid_out_otherwise_is_planned_anew() -> None:
+    row, column = opwright.zeros([3, 4]), opwright.zeros([4, 3]).t()
+    for _ in range(4):
+        assert opwright.sigmoid(row).stride() == opwright.add(row, row, alpha=2).stride() == (4, 1)
+        assert opwright.sigmoid(column).stride() == opwright.add(column, column, alpha=2).stride() == (1, 3)
+        assert opwright.pow(row, column).stride() == (4, 1) and opwright.pow(column, row).stride() == (1, 3)
+        assert opwright.clone(column).stride() == (1, 3) and opwright.clone(row[:, :2]).stride() == (2, 1)
+
+
+@pytest.mark.parametrize("rows", [2, 64])  # small answers are laid out by the core, large ones by the shim
+def test_what_is_copied_lies_as_asked_for(rows: int) -> None:
+    x = opwright.zeros(rows, 8, 4, 8).transpose(1, 2)
+    for _ in range(3):
+        for format, strides in (
+            (opwright.contiguous_format, (256, 64, 8, 1)),
+            (opwright.preserve_format, (256, 8, 32, 1)),
+        ):
+            assert x.clone(memory_format=format).stride() == strides
+
+
+def test_answers_are_new_each_time() -> None:
+    x = opwright.ones([2, 3])
+    for call in (opwright.clone, lambda x: opwright.pow(x, 1), lambda x: opwright.flip(x, [0]), opwright.round):
+        for _ in range(3):
+            call(x).zero_()
+            assert x.tolist() == [[1.0] * 3] * 2
+
+
 def test_the_default_dtype_is_asked_for() -> None:
     try:
         for dtype in (opwright.float32, opwright.float64, opwright.float32, opwright.float64):

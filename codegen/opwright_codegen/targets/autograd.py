@@ -36,11 +36,11 @@ FOLDER = "autograd"
 TEMPLATE = "autograd.py.j2"
 _RESERVED = (
     "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",
-    "RecordedSeveral", "Saved", "Sequence", "Tensor", "annotations", "any", "builtins", "check_inplace",
-    "check_no_gradient", "dtypes", "edges_of", "len", "list", "math", "move_history", "ndarray", "next_sequence",
-    "not_implemented", "ops", "rebase_history", "record", "record_several", "refuse_recording", "save", "save_all",
-    "save_optional", "save_original", "save_result", "save_results", "split_edges", "type", "unpack", "unpack_all",
-    "unpack_optional",
+    "RecordedSeveral", "Saved", "Sequence", "Tensor", "adjoint_of", "annotations", "any", "builtins", "check_inplace",
+    "check_no_gradient", "conjugate_of", "dtypes", "edges_of", "expanded", "len", "list", "math", "move_history",
+    "ndarray", "next_sequence", "not_implemented", "ops", "rebase_history", "record", "record_several",
+    "refuse_recording", "reshaped", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
+    "split_edges", "swapped", "turned", "type", "unpack", "unpack_all", "unpack_optional", "zeros_for",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.derivatives.model import Derivative, Differentiability, Saved
 from opwright_codegen.formula.ast import (
+    Attribute,
     Call,
     Comparison,
     Conditional,
@@ -43,9 +44,15 @@ _MEMBERS = (
     "takes_undefined",
 )  # fmt: skip
 _LOCALS = (
-    "Any", "Edge", "Sequence", "any", "each", "edges", "grad", "grads", "len", "mask", "not_implemented", "ops", "self",
-    "split_edges", "unpack", "unpack_all", "unpack_optional",
+    "Any", "Edge", "Sequence", "adjoint_of", "any", "conjugate_of", "each", "edges", "expanded", "grad", "grads", "len",
+    "mask", "not_implemented", "ops", "reshaped", "self", "split_edges", "swapped", "turned", "unpack", "unpack_all",
+    "unpack_optional", "zeros_for",
 )  # fmt: skip
+# Methods for which `apply` calls a function (`opwright.autograd.quick`), and how many arguments they have then.
+_QUICK = {
+    "conj": ("conjugate_of", 0), "expand": ("expanded", 1), "new_zeros": ("zeros_for", 1), "reshape": ("reshaped", 1),
+    "t": ("turned", 0), "transpose": ("swapped", 2),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +315,7 @@ class NodeBuilder:
 
     def _formula(self, derivative: Derivative) -> Formula:
         assert derivative.formula is not None  # formulas of derivatives that are generated are in our language
-        return self.spelled(derivative.formula)
+        return rewrite(self.spelled(derivative.formula), _shortened)
 
     def spelled(self, formula: Formula) -> Formula:
         """Return the formula with operators, backward functions, dtypes and gradients as the module has them."""
@@ -357,6 +364,17 @@ def _unpacked(slot: Slot) -> str:
             return f"unpack_optional(self.{slot.name}, self)"
         case _:
             return f"unpack_all(self.{slot.name}, self)"
+
+
+def _shortened(part: Formula) -> Formula | None:
+    """Return the call of a function for a method that formulas are full of."""
+    match part:
+        case Call(Attribute(value, name), arguments, ()) if _QUICK.get(name, ("", -1))[1] == len(arguments):
+            return Call(Verbatim(_QUICK[name][0]), tuple(rewrite(each, _shortened) for each in (value, *arguments)))
+        case Attribute(value, "mH"):
+            return Call(Verbatim("adjoint_of"), (rewrite(value, _shortened),))
+        case _:
+            return None
 
 
 def _counted(formula: Formula, count: str) -> Formula:

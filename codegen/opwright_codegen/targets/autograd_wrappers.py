@@ -175,7 +175,7 @@ class WrapperBuilder:
         match slot.saved.fact:
             case Attribute(Reference(Kind.ARGUMENT, name), "shape" as fact):
                 pass
-            case Call(Attribute(Reference(Kind.ARGUMENT, name), "numel" as fact), (), ()):
+            case Call(Attribute(Reference(Kind.ARGUMENT, name), "numel" | "stride" as fact), (), ()):
                 pass
             case _:
                 return ""

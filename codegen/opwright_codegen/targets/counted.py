@@ -68,6 +68,9 @@ def _told(overloads: Sequence[OperatorView], count: int, builtins: BuiltinNames)
         # A later overload with the same types would not be asked.
         later = [o for o in candidates[place + 1 :] if _types(o, count) != _types(overload, count)]
         others = [*candidates[:place], *later]
+        if not others:
+            yield overload, ""
+            return
         for position in range(count):
             kinds = [
                 kind

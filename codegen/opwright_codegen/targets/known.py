@@ -226,6 +226,10 @@ class _KnownShim:
     def _kernel_call(self) -> Formula:
         """Return the call of the kernel."""
         shim = self._shim
+        match shim.kernel_call():
+            case Reference(Kind.ARGUMENT, owner):  # a copy: at once as it is planned, if that is row-major
+                array = self._spelled[owner]
+                return Verbatim(f"{array} if {self._form}.odd else {array}.copy()")
         if not _is_formula(shim):
             return shim.kernel_call()
         mentioned = shim.mentioned()

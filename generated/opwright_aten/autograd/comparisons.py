@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Tensor, check_inplace, rebase_history
+from opwright.abi import Edge, Kernel, Recorded, Tensor, check_inplace, rebase_history, zeros_for
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -14,7 +14,7 @@ class BitwiseAndBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -34,7 +34,7 @@ class BitwiseAndBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -56,7 +56,7 @@ class BitwiseLeftShiftBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -78,7 +78,7 @@ class BitwiseLeftShiftBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -98,7 +98,7 @@ class BitwiseNotBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
@@ -118,7 +118,7 @@ class BitwiseOrBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -138,7 +138,7 @@ class BitwiseOrBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -160,7 +160,7 @@ class BitwiseRightShiftBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -182,7 +182,7 @@ class BitwiseRightShiftBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -202,7 +202,7 @@ class BitwiseXorBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -222,7 +222,7 @@ class BitwiseXorBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -244,7 +244,7 @@ class EqBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -264,7 +264,7 @@ class EqBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -286,7 +286,7 @@ class GeBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -306,7 +306,7 @@ class GeBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -328,7 +328,7 @@ class GtBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -348,7 +348,7 @@ class GtBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -370,7 +370,7 @@ class LeBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -390,7 +390,7 @@ class LeBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -412,7 +412,7 @@ class LogicalAndBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -434,7 +434,7 @@ class LogicalNotBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
@@ -454,7 +454,7 @@ class LogicalOrBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -476,7 +476,7 @@ class LogicalXorBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -498,7 +498,7 @@ class LtBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -518,7 +518,7 @@ class LtBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -540,7 +540,7 @@ class NeBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -560,7 +560,7 @@ class NeBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -582,7 +582,7 @@ class IlshiftBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # __ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -602,7 +602,7 @@ class IlshiftBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # __ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -624,7 +624,7 @@ class IrshiftBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # __irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -644,7 +644,7 @@ class IrshiftBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # __irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)

@@ -14,18 +14,21 @@ from opwright.abi import (
     Tensor,
     check_inplace,
     check_no_gradient,
+    conjugate_of,
     edges_of,
     gradients_of,
     rebase_history,
     record,
     records,
     refuse_recording,
+    reshaped,
     save,
     save_all,
     save_original,
     save_result,
     unpack,
     unpack_all,
+    zeros_for,
 )
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 from opwright_kernels.gradients import scattering as scattering_gradients
@@ -181,7 +184,7 @@ class GatherBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
-        return (grad.new_zeros(self.self_shape).scatter_add(self.dim, index, grad),)
+        return (zeros_for(grad, self.self_shape).scatter_add(self.dim, index, grad),)
 
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
@@ -215,7 +218,7 @@ class IndexBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack_all(self.indices, self)
-        return (ops.index_put(grad.new_zeros(self.self_shape), indices, grad, True),)
+        return (ops.index_put(zeros_for(grad, self.self_shape), indices, grad, True),)
 
 
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
@@ -488,7 +491,7 @@ class IndexPutBackward0(Recorded):
         grad_values: Any = None
         if self_edge is not None:
             indices = unpack_all(self.indices, self)
-            grad_self = grad if self.accumulate else ops.index_put(grad, indices, grad.new_zeros(()))
+            grad_self = grad if self.accumulate else ops.index_put(grad, indices, zeros_for(grad, ()))
         if values_edge is not None:
             indices = unpack_all(self.indices, self)
             grad_values = ops.index(grad, indices)
@@ -740,10 +743,10 @@ class PutBackward0(Recorded):
         grad_source: Any = None
         if self_edge is not None:
             index = unpack(self.index, self)
-            grad_self = grad if self.accumulate else ops.put(grad, index, grad.new_zeros(self.source_shape))
+            grad_self = grad if self.accumulate else ops.put(grad, index, zeros_for(grad, self.source_shape))
         if source_edge is not None:
             index = unpack(self.index, self)
-            grad_source = ops.take(grad, index).reshape(self.source_shape)
+            grad_source = reshaped(ops.take(grad, index), self.source_shape)
         return grad_self, grad_source
 
 
@@ -970,7 +973,7 @@ class TakeBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
-        return (ops.put(grad.new_zeros(self.self_shape), index, grad, True),)
+        return (ops.put(zeros_for(grad, self.self_shape), index, grad, True),)
 
 
 # take(Tensor self, Tensor index) -> Tensor
@@ -1003,7 +1006,7 @@ class UnsafeIndexBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack_all(self.indices, self)
-        return (ops.index_put(grad.new_zeros(self.self_shape), indices, grad, True),)
+        return (ops.index_put(zeros_for(grad, self.self_shape), indices, grad, True),)
 
 
 # _unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
@@ -1215,7 +1218,7 @@ class ScatterBackward3(Recorded):
         return (
             grad
             if self.reduce == "add"
-            else grad * ops.scatter(ops.ones_like(self_), self.dim, index, self.value, reduce="multiply").conj(),
+            else grad * conjugate_of(ops.scatter(ops.ones_like(self_), self.dim, index, self.value, reduce="multiply")),
         )
 
 

@@ -13,8 +13,10 @@ from opwright.abi import (
     RecordedSeveral,
     Saved,
     Tensor,
+    adjoint_of,
     check_inplace,
     check_no_gradient,
+    conjugate_of,
     gradients_of,
     not_implemented,
     rebase_history,
@@ -24,6 +26,7 @@ from opwright.abi import (
     refuse_recording,
     save,
     save_result,
+    turned,
     unpack,
 )
 from opwright_kernels.gradients import bags as bags_gradients
@@ -57,10 +60,10 @@ class AddbmmBackward0(Recorded):
             grad_self = pointwise_gradients.scaled(grad, self.beta.conjugate())
         if batch1_edge is not None:
             batch2 = unpack(self.batch2, self)
-            grad_batch1 = pointwise_gradients.scaled(ops.matmul(grad, batch2.mH), self.alpha.conjugate())
+            grad_batch1 = pointwise_gradients.scaled(ops.matmul(grad, adjoint_of(batch2)), self.alpha.conjugate())
         if batch2_edge is not None:
             batch1 = unpack(self.batch1, self)
-            grad_batch2 = pointwise_gradients.scaled(ops.matmul(batch1.mH, grad), self.alpha.conjugate())
+            grad_batch2 = pointwise_gradients.scaled(ops.matmul(adjoint_of(batch1), grad), self.alpha.conjugate())
         return grad_self, grad_batch1, grad_batch2
 
 
@@ -103,16 +106,18 @@ addbmm_out = refuse_recording("addbmm", 0, 1, 2, 5)
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 class AddmmBackward0(Recorded):
-    __slots__ = ("alpha", "beta", "mat1", "mat2")
+    __slots__ = ("alpha", "beta", "mat1", "mat1_stride", "mat2", "mat2_stride")
     beta: Any
     mat2: Saved
+    mat1_stride: Any
     alpha: Any
     mat1: Saved
+    mat2_stride: Any
     saved = ("mat2", "mat1")
     formulas = (
         "pointwise_gradients.scaled(grad, beta.conjugate())",
-        "pointwise_gradients.scaled(ops.mm(grad, mat2.mH), alpha.conjugate())",
-        "pointwise_gradients.scaled(ops.mm(mat1.mH, grad), alpha.conjugate())",
+        "linear_algebra_gradients.first_factor_gradient(grad, mat2, mat1_stride, alpha.conjugate())",
+        "linear_algebra_gradients.second_factor_gradient(grad, mat1, mat2_stride, alpha.conjugate())",
     )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -124,15 +129,34 @@ class AddmmBackward0(Recorded):
             grad_self = pointwise_gradients.scaled(grad, self.beta.conjugate())
         if mat1_edge is not None:
             mat2 = unpack(self.mat2, self)
-            grad_mat1 = pointwise_gradients.scaled(ops.mm(grad, mat2.mH), self.alpha.conjugate())
+            grad_mat1 = linear_algebra_gradients.first_factor_gradient(
+                grad,
+                mat2,
+                self.mat1_stride,
+                self.alpha.conjugate(),
+            )
         if mat2_edge is not None:
             mat1 = unpack(self.mat1, self)
-            grad_mat2 = pointwise_gradients.scaled(ops.mm(mat1.mH, grad), self.alpha.conjugate())
+            grad_mat2 = linear_algebra_gradients.second_factor_gradient(
+                grad,
+                mat1,
+                self.mat2_stride,
+                self.alpha.conjugate(),
+            )
         return grad_self, grad_mat1, grad_mat2
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-@records(AddmmBackward0, (0, 1, 2), "beta = 3", "mat2 = save(2) for 1", "alpha = 4", "mat1 = save(1) for 2")
+@records(
+    AddmmBackward0,
+    (0, 1, 2),
+    "beta = 3",
+    "mat2 = save(2) for 1",
+    "mat1_stride = stride(1)",
+    "alpha = 4",
+    "mat1 = save(1) for 2",
+    "mat2_stride = stride(2)",
+)
 def addmm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
         result = below(self, mat1, mat2, beta, alpha)
@@ -140,8 +164,10 @@ def addmm_default(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, mat1.edge, mat2.edge)
         node.beta = beta
         node.mat2 = save(mat2) if mat1.edge is not None else None
+        node.mat1_stride = mat1.stride()
         node.alpha = alpha
         node.mat1 = save(mat1) if mat2.edge is not None else None
+        node.mat2_stride = mat2.stride()
         record(result, node)
         return result
 
@@ -156,8 +182,10 @@ def addmm_(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, mat1.edge, mat2.edge)
         node.beta = beta
         node.mat2 = save(mat2) if mat1.edge is not None else None
+        node.mat1_stride = mat1.stride()
         node.alpha = alpha
         node.mat1 = save(mat1) if mat2.edge is not None else None
+        node.mat2_stride = mat2.stride()
         rebase_history(below(self, mat1, mat2, beta, alpha), node)
         return self
 
@@ -191,10 +219,10 @@ class AddmvBackward0(Recorded):
             grad_self = pointwise_gradients.scaled(grad, self.beta.conjugate())
         if mat_edge is not None:
             vec = unpack(self.vec, self)
-            grad_mat = pointwise_gradients.scaled(ops.outer(grad, vec.conj()), self.alpha.conjugate())
+            grad_mat = pointwise_gradients.scaled(ops.outer(grad, conjugate_of(vec)), self.alpha.conjugate())
         if vec_edge is not None:
             mat = unpack(self.mat, self)
-            grad_vec = pointwise_gradients.scaled(ops.mv(mat.mH, grad), self.alpha.conjugate())
+            grad_vec = pointwise_gradients.scaled(ops.mv(adjoint_of(mat), grad), self.alpha.conjugate())
         return grad_self, grad_mat, grad_vec
 
 
@@ -258,10 +286,10 @@ class AddrBackward0(Recorded):
             grad_self = pointwise_gradients.scaled(grad, self.beta.conjugate())
         if vec1_edge is not None:
             vec2 = unpack(self.vec2, self)
-            grad_vec1 = pointwise_gradients.scaled(ops.mv(grad, vec2.conj()), self.alpha.conjugate())
+            grad_vec1 = pointwise_gradients.scaled(ops.mv(grad, conjugate_of(vec2)), self.alpha.conjugate())
         if vec2_edge is not None:
             vec1 = unpack(self.vec1, self)
-            grad_vec2 = pointwise_gradients.scaled(ops.mv(grad.t(), vec1.conj()), self.alpha.conjugate())
+            grad_vec2 = pointwise_gradients.scaled(ops.mv(turned(grad), conjugate_of(vec1)), self.alpha.conjugate())
         return grad_self, grad_vec1, grad_vec2
 
 
@@ -325,10 +353,10 @@ class BaddbmmBackward0(Recorded):
             grad_self = pointwise_gradients.scaled(grad, self.beta.conjugate())
         if batch1_edge is not None:
             batch2 = unpack(self.batch2, self)
-            grad_batch1 = pointwise_gradients.scaled(ops.bmm(grad, batch2.mH), self.alpha.conjugate())
+            grad_batch1 = pointwise_gradients.scaled(ops.bmm(grad, adjoint_of(batch2)), self.alpha.conjugate())
         if batch2_edge is not None:
             batch1 = unpack(self.batch1, self)
-            grad_batch2 = pointwise_gradients.scaled(ops.bmm(batch1.mH, grad), self.alpha.conjugate())
+            grad_batch2 = pointwise_gradients.scaled(ops.bmm(adjoint_of(batch1), grad), self.alpha.conjugate())
         return grad_self, grad_batch1, grad_batch2
 
 
@@ -383,10 +411,10 @@ class BmmBackward0(Recorded):
         grad_mat2: Any = None
         if self_edge is not None:
             mat2 = unpack(self.mat2, self)
-            grad_self = ops.bmm(grad, mat2.mH)
+            grad_self = ops.bmm(grad, adjoint_of(mat2))
         if mat2_edge is not None:
             self_ = unpack(self.self, self)
-            grad_mat2 = ops.bmm(self_.mH, grad)
+            grad_mat2 = ops.bmm(adjoint_of(self_), grad)
         return grad_self, grad_mat2
 
 
@@ -423,10 +451,10 @@ class DotBackward0(Recorded):
         grad_tensor: Any = None
         if self_edge is not None:
             tensor = unpack(self.tensor, self)
-            grad_self = grad * tensor.conj()
+            grad_self = grad * conjugate_of(tensor)
         if tensor_edge is not None:
             self_ = unpack(self.self, self)
-            grad_tensor = grad * self_.conj()
+            grad_tensor = grad * conjugate_of(self_)
         return grad_self, grad_tensor
 
 
@@ -496,10 +524,10 @@ class LinalgCrossBackward0(Recorded):
         grad_other: Any = None
         if self_edge is not None:
             other = unpack(self.other, self)
-            grad_self = ops.linalg_cross(other.conj(), grad, dim=self.dim)
+            grad_self = ops.linalg_cross(conjugate_of(other), grad, dim=self.dim)
         if other_edge is not None:
             self_ = unpack(self.self, self)
-            grad_other = ops.linalg_cross(grad, self_.conj(), dim=self.dim)
+            grad_other = ops.linalg_cross(grad, conjugate_of(self_), dim=self.dim)
         return grad_self, grad_other
 
 
@@ -603,7 +631,7 @@ class LinalgInvExBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         inverse = unpack(self.inverse, self)
-        return (-inverse.mH @ (grad @ inverse.mH),)
+        return (-adjoint_of(inverse) @ (grad @ adjoint_of(inverse)),)
 
 
 # linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
@@ -794,11 +822,16 @@ _linalg_solve_ex_result = refuse_recording("_linalg_solve_ex", 0, 1, 4, 5, 6, 7)
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 class MmBackward0(Recorded):
-    __slots__ = ("mat2", "self")
+    __slots__ = ("mat2", "mat2_stride", "self", "self_stride")
     mat2: Saved
+    self_stride: Any
     self: Saved
+    mat2_stride: Any
     saved = ("mat2", "self")
-    formulas = ("ops.mm(grad, mat2.mH)", "ops.mm(self.mH, grad)")
+    formulas = (
+        "linear_algebra_gradients.first_factor_gradient(grad, mat2, self_stride)",
+        "linear_algebra_gradients.second_factor_gradient(grad, self, mat2_stride)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, mat2_edge = self.edges if edges is None else edges
@@ -806,22 +839,31 @@ class MmBackward0(Recorded):
         grad_mat2: Any = None
         if self_edge is not None:
             mat2 = unpack(self.mat2, self)
-            grad_self = ops.mm(grad, mat2.mH)
+            grad_self = linear_algebra_gradients.first_factor_gradient(grad, mat2, self.self_stride)
         if mat2_edge is not None:
             self_ = unpack(self.self, self)
-            grad_mat2 = ops.mm(self_.mH, grad)
+            grad_mat2 = linear_algebra_gradients.second_factor_gradient(grad, self_, self.mat2_stride)
         return grad_self, grad_mat2
 
 
 # mm(Tensor self, Tensor mat2) -> Tensor
-@records(MmBackward0, (0, 1), "mat2 = save(1) for 0", "self = save(0) for 1")
+@records(
+    MmBackward0,
+    (0, 1),
+    "mat2 = save(1) for 0",
+    "self_stride = stride(0)",
+    "self = save(0) for 1",
+    "mat2_stride = stride(1)",
+)
 def mm_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mat2: Tensor) -> Tensor:
         result = below(self, mat2)
         node = MmBackward0()
         node.edges = (self.edge, mat2.edge)
         node.mat2 = save(mat2) if self.edge is not None else None
+        node.self_stride = self.stride()
         node.self = save(self) if mat2.edge is not None else None
+        node.mat2_stride = mat2.stride()
         record(result, node)
         return result
 
@@ -846,10 +888,10 @@ class MvBackward0(Recorded):
         grad_vec: Any = None
         if self_edge is not None:
             vec = unpack(self.vec, self)
-            grad_self = ops.outer(grad, vec.conj())
+            grad_self = ops.outer(grad, conjugate_of(vec))
         if vec_edge is not None:
             self_ = unpack(self.self, self)
-            grad_vec = ops.mv(self_.mH, grad)
+            grad_vec = ops.mv(adjoint_of(self_), grad)
         return grad_self, grad_vec
 
 
@@ -914,7 +956,7 @@ class VdotBackward0(Recorded):
         grad_other: Any = None
         if self_edge is not None:
             other = unpack(self.other, self)
-            grad_self = grad.conj() * other
+            grad_self = conjugate_of(grad) * other
         if other_edge is not None:
             self_ = unpack(self.self, self)
             grad_other = grad * self_

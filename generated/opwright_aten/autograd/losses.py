@@ -13,6 +13,7 @@ from opwright.abi import (
     Saved,
     Tensor,
     check_no_gradient,
+    conjugate_of,
     not_implemented,
     record,
     records,
@@ -645,7 +646,12 @@ class SoftMarginLossBackward0(Recorded):
         target = unpack(self.target, self)
         self_ = unpack(self.self, self)
         return (
-            nn_gradients.loss_backward(grad, (target * -ops.sigmoid(target * -self_)).conj(), None, self.reduction),
+            nn_gradients.loss_backward(
+                grad,
+                conjugate_of(target * -ops.sigmoid(target * -self_)),
+                None,
+                self.reduction,
+            ),
         )
 
 

@@ -16,6 +16,7 @@ from opwright.abi import (
     Saved,
     Tensor,
     check_inplace,
+    conjugate_of,
     gradients_of,
     next_sequence,
     not_implemented,
@@ -29,6 +30,7 @@ from opwright.abi import (
     save_result,
     unpack,
     unpack_optional,
+    zeros_for,
 )
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 
@@ -155,11 +157,11 @@ class AddcdivBackward0(Recorded):
             grad_self = grad
         if tensor1_edge is not None:
             tensor2 = unpack(self.tensor2, self)
-            grad_tensor1 = grad * (self.value / tensor2).conj()
+            grad_tensor1 = grad * conjugate_of(self.value / tensor2)
         if tensor2_edge is not None:
             tensor2 = unpack(self.tensor2, self)
             tensor1 = unpack(self.tensor1, self)
-            grad_tensor2 = -grad * (self.value * tensor1 / (tensor2 * tensor2)).conj()
+            grad_tensor2 = -grad * conjugate_of(self.value * tensor1 / (tensor2 * tensor2))
         return grad_self, grad_tensor1, grad_tensor2
 
 
@@ -220,10 +222,10 @@ class AddcmulBackward0(Recorded):
             grad_self = grad
         if tensor1_edge is not None:
             tensor2 = unpack(self.tensor2, self)
-            grad_tensor1 = grad * pointwise_gradients.scaled(tensor2, self.value).conj()
+            grad_tensor1 = grad * conjugate_of(pointwise_gradients.scaled(tensor2, self.value))
         if tensor2_edge is not None:
             tensor1 = unpack(self.tensor1, self)
-            grad_tensor2 = grad * pointwise_gradients.scaled(tensor1, self.value).conj()
+            grad_tensor2 = grad * conjugate_of(pointwise_gradients.scaled(tensor1, self.value))
         return grad_self, grad_tensor1, grad_tensor2
 
 
@@ -814,11 +816,11 @@ class DivBackward0(Recorded):
         grad_other: Any = None
         if self_edge is not None:
             other = unpack(self.other, self)
-            grad_self = grad / other.conj()
+            grad_self = grad / conjugate_of(other)
         if other_edge is not None:
             other = unpack(self.other, self)
             self_ = unpack(self.self, self)
-            grad_other = -grad * (self_ / (other * other)).conj()
+            grad_other = -grad * conjugate_of(self_ / (other * other))
         return grad_self, grad_other
 
 
@@ -929,12 +931,14 @@ class DivBackward2(Recorded):
         grad_other: Any = None
         if self_edge is not None:
             other = unpack(self.other, self)
-            grad_self = ops.zeros_like(grad) if self.rounding_mode is not None else grad / other.conj()
+            grad_self = ops.zeros_like(grad) if self.rounding_mode is not None else grad / conjugate_of(other)
         if other_edge is not None:
             other = unpack(self.other, self)
             self_ = unpack(self.self, self)
             grad_other = (
-                ops.zeros_like(grad) if self.rounding_mode is not None else -grad * (self_ / (other * other)).conj()
+                ops.zeros_like(grad)
+                if self.rounding_mode is not None
+                else -grad * conjugate_of(self_ / (other * other))
             )
         return grad_self, grad_other
 
@@ -1292,10 +1296,10 @@ class LdexpBackward0(Recorded):
         grad_other: Any = None
         if self_edge is not None:
             other = unpack(self.other, self)
-            grad_self = grad * ops.exp2(other).conj()
+            grad_self = grad * conjugate_of(ops.exp2(other))
         if other_edge is not None:
             result = unpack(self.result, self)
-            grad_other = grad * result.conj() * 0.6931471805599453
+            grad_other = grad * conjugate_of(result) * 0.6931471805599453
         return grad_self, grad_other
 
 
@@ -1393,14 +1397,14 @@ class LerpBackward1(Recorded):
         grad_weight: Any = None
         if self_edge is not None:
             weight = unpack(self.weight, self)
-            grad_self = grad * (1 - weight).conj()
+            grad_self = grad * conjugate_of(1 - weight)
         if end_edge is not None:
             weight = unpack(self.weight, self)
-            grad_end = grad * weight.conj()
+            grad_end = grad * conjugate_of(weight)
         if weight_edge is not None:
             end = unpack(self.end, self)
             self_ = unpack(self.self, self)
-            grad_weight = grad * (end - self_).conj()
+            grad_weight = grad * conjugate_of(end - self_)
         return grad_self, grad_end, grad_weight
 
 
@@ -1454,11 +1458,11 @@ class LogaddexpBackward0(Recorded):
         if self_edge is not None:
             other = unpack(self.other, self)
             self_ = unpack(self.self, self)
-            grad_self = grad / (1 + ops.exp(other - self_)).conj()
+            grad_self = grad / conjugate_of(1 + ops.exp(other - self_))
         if other_edge is not None:
             other = unpack(self.other, self)
             self_ = unpack(self.self, self)
-            grad_other = grad / (1 + ops.exp(self_ - other)).conj()
+            grad_other = grad / conjugate_of(1 + ops.exp(self_ - other))
         return grad_self, grad_other
 
 
@@ -1646,10 +1650,10 @@ class MulBackward0(Recorded):
         grad_other: Any = None
         if self_edge is not None:
             other = unpack(self.other, self)
-            grad_self = grad * other.conj()
+            grad_self = grad * conjugate_of(other)
         if other_edge is not None:
             self_ = unpack(self.self, self)
-            grad_other = grad * self_.conj()
+            grad_other = grad * conjugate_of(self_)
         return grad_self, grad_other
 
 
@@ -2351,7 +2355,7 @@ class GcdBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -2373,7 +2377,7 @@ class LcmBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)

@@ -15,6 +15,7 @@ from opwright.abi import (
     Saved,
     Tensor,
     check_inplace,
+    expanded,
     rebase_history,
     record,
     record_several,
@@ -548,7 +549,7 @@ class MeanBackward0(Recorded):
     formulas = ("grad.expand(self_shape) / self_numel",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.expand(self.self_shape) / self.self_numel,)
+        return (expanded(grad, self.self_shape) / self.self_numel,)
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -1029,7 +1030,7 @@ class SumBackward0(Recorded):
     formulas = ("grad.expand(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.expand(self.self_shape),)
+        return (expanded(grad, self.self_shape),)
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor

@@ -6,7 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Tensor, edges_of, gradients_of, record, records, refuse_recording
+from opwright.abi import (
+    Edge,
+    Kernel,
+    Recorded,
+    Tensor,
+    edges_of,
+    gradients_of,
+    record,
+    records,
+    refuse_recording,
+    zeros_for,
+)
 from opwright_kernels.gradients import shapes as shapes_gradients
 
 from .. import ops
@@ -141,7 +152,7 @@ class DiagonalScatterBackward0(Recorded):
         grad_self: Any = None
         grad_src: Any = None
         if self_edge is not None:
-            grad_self = ops.diagonal_scatter(grad, grad.new_zeros(self.src_shape), self.offset, self.dim1, self.dim2)
+            grad_self = ops.diagonal_scatter(grad, zeros_for(grad, self.src_shape), self.offset, self.dim1, self.dim2)
         if src_edge is not None:
             grad_src = grad.diagonal(self.offset, self.dim1, self.dim2)
         return grad_self, grad_src
@@ -505,7 +516,7 @@ class SelectScatterBackward0(Recorded):
         grad_self: Any = None
         grad_src: Any = None
         if self_edge is not None:
-            grad_self = ops.select_scatter(grad, grad.new_zeros(self.src_shape), self.dim, self.index)
+            grad_self = ops.select_scatter(grad, zeros_for(grad, self.src_shape), self.dim, self.index)
         if src_edge is not None:
             grad_src = grad.select(self.dim, self.index)
         return grad_self, grad_src
@@ -551,7 +562,7 @@ class SliceScatterBackward0(Recorded):
         if self_edge is not None:
             grad_self = ops.slice_scatter(
                 grad,
-                grad.new_zeros(self.src_shape),
+                zeros_for(grad, self.src_shape),
                 self.dim,
                 self.start,
                 self.end,

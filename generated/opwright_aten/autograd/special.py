@@ -14,6 +14,7 @@ from opwright.abi import (
     Saved,
     Tensor,
     check_inplace,
+    conjugate_of,
     not_implemented,
     rebase_history,
     record,
@@ -398,7 +399,7 @@ class SincBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * pointwise_gradients.sinc_derivative(self_).conj(),)
+        return (grad * conjugate_of(pointwise_gradients.sinc_derivative(self_)),)
 
 
 # sinc(Tensor self) -> Tensor

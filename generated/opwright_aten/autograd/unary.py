@@ -17,6 +17,7 @@ from opwright.abi import (
     Saved,
     Tensor,
     check_inplace,
+    conjugate_of,
     next_sequence,
     rebase_history,
     record,
@@ -94,7 +95,7 @@ class AcosBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * -(1 - self_ * self_).rsqrt().conj(),)
+        return (grad * -conjugate_of((1 - self_ * self_).rsqrt()),)
 
 
 # acos(Tensor self) -> Tensor
@@ -146,7 +147,7 @@ class AcoshBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * pointwise_gradients.acosh_derivative(self_).conj(),)
+        return (grad * conjugate_of(pointwise_gradients.acosh_derivative(self_)),)
 
 
 # acosh(Tensor self) -> Tensor
@@ -228,7 +229,7 @@ class AsinBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * (1 - self_ * self_).rsqrt().conj(),)
+        return (grad * conjugate_of((1 - self_ * self_).rsqrt()),)
 
 
 # asin(Tensor self) -> Tensor
@@ -280,7 +281,7 @@ class AsinhBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * (self_ * self_ + 1).rsqrt().conj(),)
+        return (grad * conjugate_of((self_ * self_ + 1).rsqrt()),)
 
 
 # asinh(Tensor self) -> Tensor
@@ -332,7 +333,7 @@ class AtanBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad / (self_ * self_ + 1).conj(),)
+        return (grad / conjugate_of(self_ * self_ + 1),)
 
 
 # atan(Tensor self) -> Tensor
@@ -384,7 +385,7 @@ class AtanhBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad / (1 - self_ * self_).conj(),)
+        return (grad / conjugate_of(1 - self_ * self_),)
 
 
 # atanh(Tensor self) -> Tensor
@@ -480,7 +481,7 @@ class ConjPhysicalBackward0(Recorded):
     formulas = ("grad.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.conj(),)
+        return (conjugate_of(grad),)
 
 
 # _conj_physical(Tensor self) -> Tensor
@@ -506,7 +507,7 @@ class ConjPhysicalBackward1(Recorded):
     formulas = ("grad.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.conj(),)
+        return (conjugate_of(grad),)
 
 
 # conj_physical_(Tensor(a!) self) -> Tensor(a!)
@@ -534,7 +535,7 @@ class CosBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * -self_.sin().conj(),)
+        return (grad * -conjugate_of(self_.sin()),)
 
 
 # cos(Tensor self) -> Tensor
@@ -586,7 +587,7 @@ class CoshBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * self_.sinh().conj(),)
+        return (grad * conjugate_of(self_.sinh()),)
 
 
 # cosh(Tensor self) -> Tensor
@@ -685,7 +686,7 @@ class ExpBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad * result.conj(),)
+        return (grad * conjugate_of(result),)
 
 
 # exp(Tensor self) -> Tensor
@@ -737,7 +738,7 @@ class Exp2Backward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad * result.conj() * 0.6931471805599453,)
+        return (grad * conjugate_of(result) * 0.6931471805599453,)
 
 
 # exp2(Tensor self) -> Tensor
@@ -780,7 +781,7 @@ class Expm1Backward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad * (result.conj() + 1),)
+        return (grad * (conjugate_of(result) + 1),)
 
 
 # expm1(Tensor self) -> Tensor
@@ -917,7 +918,7 @@ class LogBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad / self_.conj(),)
+        return (grad / conjugate_of(self_),)
 
 
 # log(Tensor self) -> Tensor
@@ -969,7 +970,7 @@ class Log10Backward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad / (self_.conj() * 2.302585092994046),)
+        return (grad / (conjugate_of(self_) * 2.302585092994046),)
 
 
 # log10(Tensor self) -> Tensor
@@ -1021,7 +1022,7 @@ class Log1PBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad / (self_ + 1).conj(),)
+        return (grad / conjugate_of(self_ + 1),)
 
 
 # log1p(Tensor self) -> Tensor
@@ -1073,7 +1074,7 @@ class Log2Backward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad / (self_.conj() * 0.6931471805599453),)
+        return (grad / (conjugate_of(self_) * 0.6931471805599453),)
 
 
 # log2(Tensor self) -> Tensor
@@ -1262,7 +1263,7 @@ class ReciprocalBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (-grad * (result * result).conj(),)
+        return (-grad * conjugate_of(result * result),)
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1390,7 +1391,7 @@ class RsqrtBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (-0.5 * grad * (result * result * result).conj(),)
+        return (-0.5 * grad * conjugate_of(result * result * result),)
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1400,16 +1401,7 @@ def rsqrt_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(self)
         node = RsqrtBackward0()
         node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
+        record(result, node)
         node.result = save_result(result)
         return result
 
@@ -1489,7 +1481,7 @@ class SigmoidBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad * (result * (1 - result)).conj(),)
+        return (grad * conjugate_of(result * (1 - result)),)
 
 
 # sigmoid(Tensor self) -> Tensor
@@ -1570,7 +1562,7 @@ class SinBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * self_.cos().conj(),)
+        return (grad * conjugate_of(self_.cos()),)
 
 
 # sin(Tensor self) -> Tensor
@@ -1622,7 +1614,7 @@ class SinhBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * self_.cosh().conj(),)
+        return (grad * conjugate_of(self_.cosh()),)
 
 
 # sinh(Tensor self) -> Tensor
@@ -1674,7 +1666,7 @@ class SqrtBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad / (2 * result.conj()),)
+        return (grad / (2 * conjugate_of(result)),)
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1726,7 +1718,7 @@ class TanBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad * (1 + result * result).conj(),)
+        return (grad * conjugate_of(1 + result * result),)
 
 
 # tan(Tensor self) -> Tensor
@@ -1778,7 +1770,7 @@ class TanhBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad * (1 - result * result).conj(),)
+        return (grad * conjugate_of(1 - result * result),)
 
 
 # tanh(Tensor self) -> Tensor
@@ -1910,10 +1902,10 @@ class PolarBackward0(Recorded):
         if abs_edge is not None:
             abs = unpack(self.abs, self)
             angle = unpack(self.angle, self)
-            grad_abs = ops.real(grad.conj() * ops.polar(ops.ones_like(abs), angle))
+            grad_abs = ops.real(conjugate_of(grad) * ops.polar(ops.ones_like(abs), angle))
         if angle_edge is not None:
             result = unpack(self.result, self)
-            grad_angle = ops.imag(grad * result.conj())
+            grad_angle = ops.imag(grad * conjugate_of(result))
         return grad_abs, grad_angle
 
 
@@ -2002,16 +1994,7 @@ def relu_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(self)
         node = ReluBackward0()
         node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
+        record(result, node)
         node.result = save_result(result)
         return result
 

@@ -16,6 +16,10 @@ from opwright.abi import (
     record_several,
     records,
     refuse_recording,
+    reshaped,
+    swapped,
+    turned,
+    zeros_for,
 )
 from opwright_kernels.gradients import shapes as shapes_gradients
 
@@ -205,7 +209,7 @@ class DiagonalBackward0_copy(Recorded):
     formulas = ("ops.diagonal_scatter(grad.new_zeros(self_shape), grad, offset, dim1, dim2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.diagonal_scatter(grad.new_zeros(self.self_shape), grad, self.offset, self.dim1, self.dim2),)
+        return (ops.diagonal_scatter(zeros_for(grad, self.self_shape), grad, self.offset, self.dim1, self.dim2),)
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
@@ -337,7 +341,7 @@ class SelectBackward0_copy(Recorded):
     formulas = ("ops.select_scatter(grad.new_zeros(self_shape), grad, dim, index)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.select_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.index),)
+        return (ops.select_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.index),)
 
 
 # select_copy.int(Tensor self, int dim, SymInt index) -> Tensor
@@ -371,7 +375,7 @@ class SliceBackward0_copy(Recorded):
     formulas = ("ops.slice_scatter(grad.new_zeros(self_shape), grad, dim, start, end, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.slice_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.start, self.end, self.step),)
+        return (ops.slice_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.start, self.end, self.step),)
 
 
 # slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
@@ -404,7 +408,7 @@ class SqueezeBackward0_copy(Recorded):
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (reshaped(grad, self.self_shape),)
 
 
 # squeeze_copy(Tensor self) -> Tensor
@@ -432,7 +436,7 @@ class SqueezeBackward1_copy(Recorded):
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (reshaped(grad, self.self_shape),)
 
 
 # squeeze_copy.dim(Tensor self, int dim) -> Tensor
@@ -460,7 +464,7 @@ class SqueezeBackward2_copy(Recorded):
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (reshaped(grad, self.self_shape),)
 
 
 # squeeze_copy.dims(Tensor self, int[] dim) -> Tensor
@@ -487,7 +491,7 @@ class TBackward0_copy(Recorded):
     formulas = ("grad.t()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.t(),)
+        return (turned(grad),)
 
 
 # t_copy(Tensor self) -> Tensor
@@ -515,7 +519,7 @@ class TransposeBackward0_copy(Recorded):
     formulas = ("grad.transpose(dim0, dim1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.transpose(self.dim0, self.dim1),)
+        return (swapped(grad, self.dim0, self.dim1),)
 
 
 # transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor
@@ -606,7 +610,7 @@ class ViewBackward0_copy(Recorded):
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (reshaped(grad, self.self_shape),)
 
 
 # view_copy(Tensor self, SymInt[] size) -> Tensor

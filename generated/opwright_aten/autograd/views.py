@@ -18,6 +18,10 @@ from opwright.abi import (
     record_several,
     records,
     refuse_recording,
+    reshaped,
+    swapped,
+    turned,
+    zeros_for,
 )
 from opwright_kernels.gradients import shapes as shapes_gradients
 
@@ -116,7 +120,7 @@ class DiagonalBackward0(Recorded):
     formulas = ("ops.diagonal_scatter(grad.new_zeros(self_shape), grad, offset, dim1, dim2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.diagonal_scatter(grad.new_zeros(self.self_shape), grad, self.offset, self.dim1, self.dim2),)
+        return (ops.diagonal_scatter(zeros_for(grad, self.self_shape), grad, self.offset, self.dim1, self.dim2),)
 
 
 # diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
@@ -254,7 +258,7 @@ class SelectBackward0(Recorded):
     formulas = ("ops.select_scatter(grad.new_zeros(self_shape), grad, dim, index)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.select_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.index),)
+        return (ops.select_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.index),)
 
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
@@ -284,7 +288,7 @@ class SliceBackward0(Recorded):
     formulas = ("ops.slice_scatter(grad.new_zeros(self_shape), grad, dim, start, end, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.slice_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.start, self.end, self.step),)
+        return (ops.slice_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.start, self.end, self.step),)
 
 
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
@@ -364,7 +368,7 @@ class SqueezeBackward0(Recorded):
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (reshaped(grad, self.self_shape),)
 
 
 # squeeze(Tensor(a) self) -> Tensor(a)
@@ -401,7 +405,7 @@ class SqueezeBackward1(Recorded):
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (reshaped(grad, self.self_shape),)
 
 
 # squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
@@ -438,7 +442,7 @@ class SqueezeBackward2(Recorded):
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (reshaped(grad, self.self_shape),)
 
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
@@ -474,7 +478,7 @@ class TBackward0(Recorded):
     formulas = ("grad.t()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.t(),)
+        return (turned(grad),)
 
 
 # t(Tensor(a) self) -> Tensor(a)
@@ -510,7 +514,7 @@ class TransposeBackward0(Recorded):
     formulas = ("grad.transpose(dim0, dim1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.transpose(self.dim0, self.dim1),)
+        return (swapped(grad, self.dim0, self.dim1),)
 
 
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
@@ -698,7 +702,7 @@ class ViewBackward0(Recorded):
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (reshaped(grad, self.self_shape),)
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
@@ -722,7 +726,7 @@ class UnsafeViewBackward0(Recorded):
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (reshaped(grad, self.self_shape),)
 
 
 # _unsafe_view(Tensor self, SymInt[] size) -> Tensor

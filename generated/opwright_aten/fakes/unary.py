@@ -188,14 +188,6 @@ def rsqrt_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
 
 
-# rsqrt(Tensor self) -> Tensor
-def rsqrt_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return rsqrt_default(self)
-    return fake_like(self_, self_.dtype)
-
-
 # sigmoid(Tensor self) -> Tensor
 def sigmoid_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
@@ -458,14 +450,6 @@ def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
-
-
-# relu(Tensor self) -> Tensor
-def relu_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return relu_default(self)
-    return fake_like(self_, self_.dtype)
 
 
 # frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
@@ -788,14 +772,6 @@ def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
 def rsqrt_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return self
-
-
-# rsqrt_(Tensor(a!) self) -> Tensor(a!)
-def rsqrt__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return rsqrt_(self)
     return self
 
 
@@ -1260,14 +1236,6 @@ def relu_out(self: Tensor, out: Tensor) -> Tensor:
 def relu_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.inplace(self)
-    return self
-
-
-# relu_(Tensor(a!) self) -> Tensor(a!)
-def relu__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return relu_(self)
     return self
 
 

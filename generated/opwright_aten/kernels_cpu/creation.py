@@ -408,7 +408,7 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
             form = clone_default_forms.learn(key, rules.like(self_, memory_format=memory_format), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
-        return known_result(form, self_, self_)
+        return known_result(form, self_ if form.odd else self_.copy(), self_)
     except Exception as error:
         name_kernel(error, "aten::clone", "CPU")
         raise

@@ -12,85 +12,67 @@ from opwright_kernels import bags as bags_kernels
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import linear_algebra as linear_algebra_kernels
 
-mm_default_forms = KnownForms("TT", np.matmul, (0, 1))
+mm_default_forms = KnownForms("TT", linear_algebra_kernels.matrix_product, (-1, 0, 1))
 
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        mat2_ = mat2.array
-        key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
-        form = mm_default_forms.get(key)
-        if form is None:
-            form = mm_default_forms.learn(
-                key,
-                rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False),
-                self_,
-                mat2_,
-            )
-        if form.casts:
-            self_, mat2_ = cast_operands(form, (self_, mat2_))
-        return known_result(form, np.matmul(self_, mat2_), self_, mat2_)
-    except Exception as error:
-        name_kernel(error, "aten::mm", "CPU")
-        raise
+    self_ = self.array
+    mat2_ = mat2.array
+    key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+    form = mm_default_forms.get(key)
+    if form is None:
+        form = mm_default_forms.learn(
+            key,
+            rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False),
+            self_,
+            mat2_,
+        )
+    if form.casts:
+        self_, mat2_ = cast_operands(form, (self_, mat2_))
+    return known_result(form, linear_algebra_kernels.matrix_product(np, self_, mat2_), self_, mat2_)
 
 
-bmm_default_forms = KnownForms("TT", np.matmul, (0, 1))
+bmm_default_forms = KnownForms("TT", linear_algebra_kernels.matrix_product, (-1, 0, 1))
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
 def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        mat2_ = mat2.array
-        key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
-        form = bmm_default_forms.get(key)
-        if form is None:
-            form = bmm_default_forms.learn(
-                key,
-                rules.gufunc(
-                    "(b,m,k),(b,k,n)->(b,m,n)",
-                    self_,
-                    mat2_,
-                    accepts="integer floating complex",
-                    batched=False,
-                ),
-                self_,
-                mat2_,
-            )
-        if form.casts:
-            self_, mat2_ = cast_operands(form, (self_, mat2_))
-        return known_result(form, np.matmul(self_, mat2_), self_, mat2_)
-    except Exception as error:
-        name_kernel(error, "aten::bmm", "CPU")
-        raise
+    self_ = self.array
+    mat2_ = mat2.array
+    key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+    form = bmm_default_forms.get(key)
+    if form is None:
+        form = bmm_default_forms.learn(
+            key,
+            rules.gufunc("(b,m,k),(b,k,n)->(b,m,n)", self_, mat2_, accepts="integer floating complex", batched=False),
+            self_,
+            mat2_,
+        )
+    if form.casts:
+        self_, mat2_ = cast_operands(form, (self_, mat2_))
+    return known_result(form, linear_algebra_kernels.matrix_product(np, self_, mat2_), self_, mat2_)
 
 
-mv_default_forms = KnownForms("TT", np.matmul, (0, 1))
+mv_default_forms = KnownForms("TT", linear_algebra_kernels.matrix_product, (-1, 0, 1))
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        vec_ = vec.array
-        key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
-        form = mv_default_forms.get(key)
-        if form is None:
-            form = mv_default_forms.learn(
-                key,
-                rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False),
-                self_,
-                vec_,
-            )
-        if form.casts:
-            self_, vec_ = cast_operands(form, (self_, vec_))
-        return known_result(form, np.matmul(self_, vec_), self_, vec_)
-    except Exception as error:
-        name_kernel(error, "aten::mv", "CPU")
-        raise
+    self_ = self.array
+    vec_ = vec.array
+    key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
+    form = mv_default_forms.get(key)
+    if form is None:
+        form = mv_default_forms.learn(
+            key,
+            rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False),
+            self_,
+            vec_,
+        )
+    if form.casts:
+        self_, vec_ = cast_operands(form, (self_, vec_))
+    return known_result(form, linear_algebra_kernels.matrix_product(np, self_, vec_), self_, vec_)
 
 
 dot_default_forms = KnownForms("TT", np.dot, (0, 1))
@@ -1040,82 +1022,64 @@ def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int |
     return known_result(form, linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode), x1_, x2_)
 
 
-mm_out_forms = KnownForms()
+mm_out_forms = KnownForms("TTt", linear_algebra_kernels.matrix_product, (-1, 0, 1), writes=2)
 
 
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        mat2_ = mat2.array
-        key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
-        form = mm_out_forms.get(key)
-        if form is None:
-            plan = rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
-            mm_out_forms.learn_plan(key, plan, self_, mat2_)
-        else:
-            plan = Plan(form, (self_, mat2_))
-        self_, mat2_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.matmul(self_, mat2_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::mm.out", "CPU")
-        raise
+    self_ = self.array
+    mat2_ = mat2.array
+    key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+    form = mm_out_forms.get(key)
+    if form is None:
+        plan = rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
+        mm_out_forms.learn_plan(key, plan, self_, mat2_)
+    else:
+        plan = Plan(form, (self_, mat2_))
+    self_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(np, self_, mat2_, out=plan.out(target)), target)
+    return out
 
 
-bmm_out_forms = KnownForms()
+bmm_out_forms = KnownForms("TTt", linear_algebra_kernels.matrix_product, (-1, 0, 1), writes=2)
 
 
 # bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        mat2_ = mat2.array
-        key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
-        form = bmm_out_forms.get(key)
-        if form is None:
-            plan = rules.gufunc(
-                "(b,m,k),(b,k,n)->(b,m,n)",
-                self_,
-                mat2_,
-                accepts="integer floating complex",
-                batched=False,
-            )
-            bmm_out_forms.learn_plan(key, plan, self_, mat2_)
-        else:
-            plan = Plan(form, (self_, mat2_))
-        self_, mat2_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.matmul(self_, mat2_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::bmm.out", "CPU")
-        raise
+    self_ = self.array
+    mat2_ = mat2.array
+    key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+    form = bmm_out_forms.get(key)
+    if form is None:
+        plan = rules.gufunc("(b,m,k),(b,k,n)->(b,m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
+        bmm_out_forms.learn_plan(key, plan, self_, mat2_)
+    else:
+        plan = Plan(form, (self_, mat2_))
+    self_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(np, self_, mat2_, out=plan.out(target)), target)
+    return out
 
 
-mv_out_forms = KnownForms()
+mv_out_forms = KnownForms("TTt", linear_algebra_kernels.matrix_product, (-1, 0, 1), writes=2)
 
 
 # mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
 def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        vec_ = vec.array
-        key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
-        form = mv_out_forms.get(key)
-        if form is None:
-            plan = rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False)
-            mv_out_forms.learn_plan(key, plan, self_, vec_)
-        else:
-            plan = Plan(form, (self_, vec_))
-        self_, vec_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.matmul(self_, vec_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::mv.out", "CPU")
-        raise
+    self_ = self.array
+    vec_ = vec.array
+    key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
+    form = mv_out_forms.get(key)
+    if form is None:
+        plan = rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False)
+        mv_out_forms.learn_plan(key, plan, self_, vec_)
+    else:
+        plan = Plan(form, (self_, vec_))
+    self_, vec_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(np, self_, vec_, out=plan.out(target)), target)
+    return out
 
 
 dot_out_forms = KnownForms()

@@ -22,6 +22,7 @@ from opwright.abi import (
     wrap,
 )
 from opwright_kernels import arithmetic as arithmetic_kernels
+from opwright_kernels import indexing as indexing_kernels
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
@@ -2206,112 +2207,96 @@ def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.ldexp(np, self_, other_), self_, other_)
 
 
-where_self_forms = KnownForms("TTT", np.where, (0, 1, 2))
+where_self_forms = KnownForms("TTT", indexing_kernels.choose, (-1, 0, 1, 2))
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    try:
-        condition_ = condition.array
-        self_ = self.array
-        other_ = other.array
-        key = (
-            condition_.shape,
-            condition_.strides,
-            condition_.dtype,
-            self_.shape,
-            self_.strides,
-            self_.dtype,
-            other_.shape,
-            other_.strides,
-            other_.dtype,
-        )
-        form = where_self_forms.get(key)
-        if form is None:
-            form = where_self_forms.learn(key, rules.where(condition_, self_, other_), condition_, self_, other_)
-        if form.casts:
-            condition_, self_, other_ = cast_operands(form, (condition_, self_, other_))
-        return known_result(form, np.where(condition_, self_, other_), condition_, self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::where.self", "CPU")
-        raise
+    condition_ = condition.array
+    self_ = self.array
+    other_ = other.array
+    key = (
+        condition_.shape,
+        condition_.strides,
+        condition_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        other_.shape,
+        other_.strides,
+        other_.dtype,
+    )
+    form = where_self_forms.get(key)
+    if form is None:
+        form = where_self_forms.learn(key, rules.where(condition_, self_, other_), condition_, self_, other_)
+    if form.casts:
+        condition_, self_, other_ = cast_operands(form, (condition_, self_, other_))
+    return known_result(form, indexing_kernels.choose(np, condition_, self_, other_), condition_, self_, other_)
 
 
-where_ScalarSelf_forms = KnownForms("TNT", np.where, (0, 1, 2), (0, 1, 2))
+where_ScalarSelf_forms = KnownForms("TNT", indexing_kernels.choose, (-1, 0, 1, 2), (0, 1, 2))
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-    try:
-        condition_ = condition.array
-        other_ = other.array
-        key = (
-            condition_.shape,
-            condition_.strides,
-            condition_.dtype,
-            type(self),
-            self,
-            other_.shape,
-            other_.strides,
-            other_.dtype,
-        )
-        form = where_ScalarSelf_forms.get(key)
-        if form is None:
-            form = where_ScalarSelf_forms.learn(key, rules.where(condition_, self, other_), condition_, self, other_)
-        if form.casts:
-            condition_, self, other_ = cast_operands(form, (condition_, self, other_))
-        return known_result(form, np.where(condition_, self, other_), condition_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::where.ScalarSelf", "CPU")
-        raise
+    condition_ = condition.array
+    other_ = other.array
+    key = (
+        condition_.shape,
+        condition_.strides,
+        condition_.dtype,
+        type(self),
+        self,
+        other_.shape,
+        other_.strides,
+        other_.dtype,
+    )
+    form = where_ScalarSelf_forms.get(key)
+    if form is None:
+        form = where_ScalarSelf_forms.learn(key, rules.where(condition_, self, other_), condition_, self, other_)
+    if form.casts:
+        condition_, self, other_ = cast_operands(form, (condition_, self, other_))
+    return known_result(form, indexing_kernels.choose(np, condition_, self, other_), condition_, other_)
 
 
-where_ScalarOther_forms = KnownForms("TTN", np.where, (0, 1, 2), (0, 1, 2))
+where_ScalarOther_forms = KnownForms("TTN", indexing_kernels.choose, (-1, 0, 1, 2), (0, 1, 2))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-    try:
-        condition_ = condition.array
-        self_ = self.array
-        key = (
-            condition_.shape,
-            condition_.strides,
-            condition_.dtype,
-            self_.shape,
-            self_.strides,
-            self_.dtype,
-            type(other),
-            other,
-        )
-        form = where_ScalarOther_forms.get(key)
-        if form is None:
-            form = where_ScalarOther_forms.learn(key, rules.where(condition_, self_, other), condition_, self_, other)
-        if form.casts:
-            condition_, self_, other = cast_operands(form, (condition_, self_, other))
-        return known_result(form, np.where(condition_, self_, other), condition_, self_)
-    except Exception as error:
-        name_kernel(error, "aten::where.ScalarOther", "CPU")
-        raise
+    condition_ = condition.array
+    self_ = self.array
+    key = (
+        condition_.shape,
+        condition_.strides,
+        condition_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        type(other),
+        other,
+    )
+    form = where_ScalarOther_forms.get(key)
+    if form is None:
+        form = where_ScalarOther_forms.learn(key, rules.where(condition_, self_, other), condition_, self_, other)
+    if form.casts:
+        condition_, self_, other = cast_operands(form, (condition_, self_, other))
+    return known_result(form, indexing_kernels.choose(np, condition_, self_, other), condition_, self_)
 
 
-where_Scalar_forms = KnownForms("TNN", np.where, (0, 1, 2), (0, 1, 2))
+where_Scalar_forms = KnownForms("TNN", indexing_kernels.choose, (-1, 0, 1, 2), (0, 1, 2))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
-    try:
-        condition_ = condition.array
-        key = (condition_.shape, condition_.strides, condition_.dtype, type(self), self, type(other), other)
-        form = where_Scalar_forms.get(key)
-        if form is None:
-            form = where_Scalar_forms.learn(key, rules.where(condition_, self, other), condition_, self, other)
-        if form.casts:
-            condition_, self, other = cast_operands(form, (condition_, self, other))
-        return known_result(form, np.where(condition_, self, other), condition_)
-    except Exception as error:
-        name_kernel(error, "aten::where.Scalar", "CPU")
-        raise
+    condition_ = condition.array
+    key = (condition_.shape, condition_.strides, condition_.dtype, type(self), self, type(other), other)
+    form = where_Scalar_forms.get(key)
+    if form is None:
+        form = where_Scalar_forms.learn(key, rules.where(condition_, self, other), condition_, self, other)
+    if form.casts:
+        condition_, self, other = cast_operands(form, (condition_, self, other))
+    return known_result(form, indexing_kernels.choose(np, condition_, self, other), condition_)
 
 
 add_out_forms = KnownForms()
@@ -4500,31 +4485,27 @@ where_self_out_forms = KnownForms()
 
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        condition_ = condition.array
-        self_ = self.array
-        other_ = other.array
-        key = (
-            condition_.shape,
-            condition_.strides,
-            condition_.dtype,
-            self_.shape,
-            self_.strides,
-            self_.dtype,
-            other_.shape,
-            other_.strides,
-            other_.dtype,
-        )
-        form = where_self_out_forms.get(key)
-        if form is None:
-            plan = rules.where(condition_, self_, other_)
-            where_self_out_forms.learn_plan(key, plan, condition_, self_, other_)
-        else:
-            plan = Plan(form, (condition_, self_, other_))
-        condition_, self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.where(condition_, self_, other_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::where.self_out", "CPU")
-        raise
+    condition_ = condition.array
+    self_ = self.array
+    other_ = other.array
+    key = (
+        condition_.shape,
+        condition_.strides,
+        condition_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        other_.shape,
+        other_.strides,
+        other_.dtype,
+    )
+    form = where_self_out_forms.get(key)
+    if form is None:
+        plan = rules.where(condition_, self_, other_)
+        where_self_out_forms.learn_plan(key, plan, condition_, self_, other_)
+    else:
+        plan = Plan(form, (condition_, self_, other_))
+    condition_, self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.choose(np, condition_, self_, other_), target)
+    return out

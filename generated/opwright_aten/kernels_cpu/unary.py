@@ -23,6 +23,7 @@ from opwright.abi import (
     rules,
     wrap,
 )
+from opwright_kernels import activations as activations_kernels
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
 
@@ -760,64 +761,19 @@ def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
     return reciprocal_default(wrap(self)).array
 
 
-def rsqrt_default_of_arrays(self: Any) -> Any:
-    return np.reciprocal(np.sqrt(self))
-
-
-rsqrt_default_forms = KnownForms("T", rsqrt_default_of_arrays, (0,))
+rsqrt_default_forms = KnownForms("T", arithmetic_kernels.reciprocal_root, (-1, 0))
 
 
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = rsqrt_default_forms.get(key)
-        if form is None:
-            form = rsqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, rsqrt_default_of_arrays(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::rsqrt", "CPU")
-        raise
-
-
-# rsqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def rsqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return rsqrt_default(self)
-    try:
-        result = np.reciprocal(np.sqrt(self_))
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return rsqrt_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return rsqrt_default(self)
-
-
-# rsqrt_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return rsqrt_default(wrap(self)).array
-    try:
-        result = np.reciprocal(np.sqrt(self))
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return rsqrt_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return rsqrt_default(wrap(self)).array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = rsqrt_default_forms.get(key)
+    if form is None:
+        form = rsqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, arithmetic_kernels.reciprocal_root(np, self_), self_)
 
 
 sigmoid_default_forms = KnownForms("T", arithmetic_kernels.sigmoid, (-1, 0))
@@ -1837,60 +1793,19 @@ def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.complex_of_polar(np, abs_, angle_), abs_, angle_)
 
 
-def relu_default_of_arrays(self: Any) -> Any:
-    return np.maximum(self, 0)
-
-
-relu_default_forms = KnownForms("T", relu_default_of_arrays, (0,))
+relu_default_forms = KnownForms("T", activations_kernels.relu, (-1, 0))
 
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = relu_default_forms.get(key)
-        if form is None:
-            form = relu_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, relu_default_of_arrays(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::relu", "CPU")
-        raise
-
-
-# relu_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def relu_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return relu_default(self)
-    try:
-        result = np.maximum(self_, 0)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return relu_default(self)
-
-
-# relu_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def relu_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return relu_default(wrap(self)).array
-    try:
-        result = np.maximum(self, 0)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return relu_default(wrap(self)).array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = relu_default_forms.get(key)
+    if form is None:
+        form = relu_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, activations_kernels.relu(np, self_), self_)
 
 
 frexp_Tensor_forms = KnownForms("T", elementary_kernels.mantissa_and_exponent, (-1, 0))
@@ -2720,64 +2635,42 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     return reciprocal_(self)
 
 
-rsqrt_out_forms = KnownForms()
+rsqrt_out_forms = KnownForms("Tt", arithmetic_kernels.reciprocal_root, (-1, 0), writes=1)
 
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = rsqrt_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
-            rsqrt_out_forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::rsqrt.out", "CPU")
-        raise
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = rsqrt_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        rsqrt_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.reciprocal_root(np, self_, out=plan.out(target)), target)
+    return out
 
 
-rsqrt__forms = KnownForms()
+rsqrt__forms = KnownForms("T", arithmetic_kernels.reciprocal_root, (-1, 0), writes=0)
 
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt_(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = rsqrt__forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
-            rsqrt__forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::rsqrt_", "CPU")
-        raise
-
-
-# rsqrt_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def rsqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return rsqrt_(self)
-    try:
-        np.reciprocal(np.sqrt(self_), self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = rsqrt__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        rsqrt__forms.learn_plan(key, plan, self_)
     else:
-        return self
-    return rsqrt_(self)
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.reciprocal_root(np, self_, out=plan.out(target)), target)
+    return self
 
 
 sigmoid_out_forms = KnownForms("Tt", arithmetic_kernels.sigmoid, (-1, 0), writes=1)
@@ -4002,64 +3895,42 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-relu_out_forms = KnownForms()
+relu_out_forms = KnownForms("Tt", activations_kernels.relu, (-1, 0), writes=1)
 
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = relu_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
-            relu_out_forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::relu.out", "CPU")
-        raise
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = relu_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="integer floating")
+        relu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.relu(np, self_, out=plan.out(target)), target)
+    return out
 
 
-relu__forms = KnownForms()
+relu__forms = KnownForms("T", activations_kernels.relu, (-1, 0), writes=0)
 
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu_(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = relu__forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
-            relu__forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::relu_", "CPU")
-        raise
-
-
-# relu_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def relu__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return relu_(self)
-    try:
-        np.maximum(self_, 0, out=self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = relu__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="integer floating")
+        relu__forms.learn_plan(key, plan, self_)
     else:
-        return self
-    return relu_(self)
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.relu(np, self_, out=plan.out(target)), target)
+    return self
 
 
 gelu_out_forms = KnownForms("TVt", arithmetic_kernels.gelu, (-1, 0, 1), writes=2)

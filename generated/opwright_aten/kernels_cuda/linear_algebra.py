@@ -15,47 +15,29 @@ from opwright_kernels import linear_algebra as linear_algebra_kernels
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    try:
-        plan = rules.gufunc(
-            "(m,k),(k,n)->(m,n)",
-            self.array,
-            mat2.array,
-            accepts="integer floating complex",
-            batched=False,
-        )
-        self_, mat2_ = plan.operands
-        return new_result(plan, cp.matmul(self_, mat2_))
-    except Exception as error:
-        name_kernel(error, "aten::mm", "CUDA")
-        raise
+    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
+    self_, mat2_ = plan.operands
+    return new_result(plan, linear_algebra_kernels.matrix_product(cp, self_, mat2_))
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
 def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    try:
-        plan = rules.gufunc(
-            "(b,m,k),(b,k,n)->(b,m,n)",
-            self.array,
-            mat2.array,
-            accepts="integer floating complex",
-            batched=False,
-        )
-        self_, mat2_ = plan.operands
-        return new_result(plan, cp.matmul(self_, mat2_))
-    except Exception as error:
-        name_kernel(error, "aten::bmm", "CUDA")
-        raise
+    plan = rules.gufunc(
+        "(b,m,k),(b,k,n)->(b,m,n)",
+        self.array,
+        mat2.array,
+        accepts="integer floating complex",
+        batched=False,
+    )
+    self_, mat2_ = plan.operands
+    return new_result(plan, linear_algebra_kernels.matrix_product(cp, self_, mat2_))
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
-    try:
-        plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
-        self_, vec_ = plan.operands
-        return new_result(plan, cp.matmul(self_, vec_))
-    except Exception as error:
-        name_kernel(error, "aten::mv", "CUDA")
-        raise
+    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+    self_, vec_ = plan.operands
+    return new_result(plan, linear_algebra_kernels.matrix_product(cp, self_, vec_))
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
@@ -588,53 +570,35 @@ def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int |
 
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.gufunc(
-            "(m,k),(k,n)->(m,n)",
-            self.array,
-            mat2.array,
-            accepts="integer floating complex",
-            batched=False,
-        )
-        self_, mat2_ = plan.operands
-        target = plan.target(out)
-        plan.store(cp.matmul(self_, mat2_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::mm.out", "CUDA")
-        raise
+    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
+    self_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(cp, self_, mat2_, out=plan.out(target)), target)
+    return out
 
 
 # bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.gufunc(
-            "(b,m,k),(b,k,n)->(b,m,n)",
-            self.array,
-            mat2.array,
-            accepts="integer floating complex",
-            batched=False,
-        )
-        self_, mat2_ = plan.operands
-        target = plan.target(out)
-        plan.store(cp.matmul(self_, mat2_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::bmm.out", "CUDA")
-        raise
+    plan = rules.gufunc(
+        "(b,m,k),(b,k,n)->(b,m,n)",
+        self.array,
+        mat2.array,
+        accepts="integer floating complex",
+        batched=False,
+    )
+    self_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(cp, self_, mat2_, out=plan.out(target)), target)
+    return out
 
 
 # mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
 def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
-        self_, vec_ = plan.operands
-        target = plan.target(out)
-        plan.store(cp.matmul(self_, vec_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::mv.out", "CUDA")
-        raise
+    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+    self_, vec_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(cp, self_, vec_, out=plan.out(target)), target)
+    return out
 
 
 # dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)

@@ -9,6 +9,7 @@ import cupy as cp
 
 from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
 from opwright_kernels import arithmetic as arithmetic_kernels
+from opwright_kernels import indexing as indexing_kernels
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
@@ -1101,46 +1102,30 @@ def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.where(condition.array, self.array, other.array)
-        condition_, self_, other_ = plan.operands
-        return new_result(plan, cp.where(condition_, self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::where.self", "CUDA")
-        raise
+    plan = rules.where(condition.array, self.array, other.array)
+    condition_, self_, other_ = plan.operands
+    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-    try:
-        plan = rules.where(condition.array, self, other.array)
-        condition_, self_, other_ = plan.operands
-        return new_result(plan, cp.where(condition_, self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::where.ScalarSelf", "CUDA")
-        raise
+    plan = rules.where(condition.array, self, other.array)
+    condition_, self_, other_ = plan.operands
+    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.where(condition.array, self.array, other)
-        condition_, self_, other_ = plan.operands
-        return new_result(plan, cp.where(condition_, self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::where.ScalarOther", "CUDA")
-        raise
+    plan = rules.where(condition.array, self.array, other)
+    condition_, self_, other_ = plan.operands
+    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
-    try:
-        plan = rules.where(condition.array, self, other)
-        condition_, self_, other_ = plan.operands
-        return new_result(plan, cp.where(condition_, self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::where.Scalar", "CUDA")
-        raise
+    plan = rules.where(condition.array, self, other)
+    condition_, self_, other_ = plan.operands
+    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -2445,12 +2430,8 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
 
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.where(condition.array, self.array, other.array)
-        condition_, self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(cp.where(condition_, self_, other_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::where.self_out", "CUDA")
-        raise
+    plan = rules.where(condition.array, self.array, other.array)
+    condition_, self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.choose(cp, condition_, self_, other_), target)
+    return out

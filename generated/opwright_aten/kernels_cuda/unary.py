@@ -6,6 +6,7 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright.abi import DENSE_CUDA, Tensor, dtypes, name_kernel, new_result, plain_dtypes, results_of, rules
+from opwright_kernels import activations as activations_kernels
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
 
@@ -431,34 +432,9 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
 
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.reciprocal(cp.sqrt(self_)))
-    except Exception as error:
-        name_kernel(error, "aten::rsqrt", "CUDA")
-        raise
-
-
-# rsqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def rsqrt_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return rsqrt_default(self)
-    try:
-        result = cp.reciprocal(cp.sqrt(self_))
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return rsqrt_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return rsqrt_default(self)
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    (self_,) = plan.operands
+    return new_result(plan, arithmetic_kernels.reciprocal_root(cp, self_))
 
 
 # sigmoid(Tensor self) -> Tensor
@@ -1009,32 +985,9 @@ def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, cp.maximum(self_, 0))
-    except Exception as error:
-        name_kernel(error, "aten::relu", "CUDA")
-        raise
-
-
-# relu_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def relu_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return relu_default(self)
-    try:
-        result = cp.maximum(self_, 0)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return relu_default(self)
+    plan = rules.pointwise(self.array, accepts="integer floating")
+    (self_,) = plan.operands
+    return new_result(plan, activations_kernels.relu(cp, self_))
 
 
 # frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
@@ -1589,42 +1542,20 @@ def reciprocal__dense(self: Tensor) -> Tensor:
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::rsqrt.out", "CUDA")
-        raise
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.reciprocal_root(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt_(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        target = plan.inplace(self)
-        plan.store(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::rsqrt_", "CUDA")
-        raise
-
-
-# rsqrt_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def rsqrt__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return rsqrt_(self)
-    try:
-        cp.reciprocal(cp.sqrt(self_), self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return rsqrt_(self)
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.reciprocal_root(cp, self_, out=plan.out(target)), target)
+    return self
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2369,42 +2300,20 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(cp.maximum(self_, 0, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::relu.out", "CUDA")
-        raise
+    plan = rules.pointwise(self.array, accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.relu(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu_(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        target = plan.inplace(self)
-        plan.store(cp.maximum(self_, 0, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::relu_", "CUDA")
-        raise
-
-
-# relu_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def relu__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return relu_(self)
-    try:
-        cp.maximum(self_, 0, out=self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return relu_(self)
+    plan = rules.pointwise(self.array, accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.relu(cp, self_, out=plan.out(target)), target)
+    return self
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)

@@ -312,6 +312,10 @@ def clip_Tensor(self, min=None, max=None):
 
 @function_of(_clip)
 def clip(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return clip_default(*args)
     return _clip.call(args, kwargs)
 
 
@@ -340,6 +344,10 @@ def clip__Tensor(self, min=None, max=None):
 
 @function_of(_clip_)
 def clip_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return clip__default(*args)
     return _clip_.call(args, kwargs)
 
 

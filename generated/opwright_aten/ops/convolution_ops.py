@@ -174,7 +174,7 @@ def conv1d_padding(input, weight, bias=None, stride=(1,), padding="valid", dilat
 def conv1d(*args, **kwargs):
     if not kwargs:
         count = len(args)
-        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+        if 2 <= count <= 4:
             return conv1d_default(*args)
         if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
             return conv1d_default(*args)
@@ -222,7 +222,7 @@ def conv2d_padding(input, weight, bias=None, stride=(1, 1), padding="valid", dil
 def conv2d(*args, **kwargs):
     if not kwargs:
         count = len(args)
-        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+        if 2 <= count <= 4:
             return conv2d_default(*args)
         if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
             return conv2d_default(*args)
@@ -270,7 +270,7 @@ def conv3d_padding(input, weight, bias=None, stride=(1, 1, 1), padding="valid", 
 def conv3d(*args, **kwargs):
     if not kwargs:
         count = len(args)
-        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+        if 2 <= count <= 4:
             return conv3d_default(*args)
         if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
             return conv3d_default(*args)

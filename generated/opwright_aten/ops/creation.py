@@ -274,6 +274,8 @@ def arange(*args, **kwargs):
         count = len(args)
         if count == 1:
             return arange_default(*args)
+        if count == 2:
+            return arange_start(*args)
         if count == 3:
             return arange_start_step(*args)
     return _arange.call(args, kwargs)

@@ -1128,6 +1128,10 @@ def linalg_pinv_rcond_tensor(self, rcond, hermitian=False):
 
 @function_of(_linalg_pinv)
 def linalg_pinv(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_pinv_atol_rtol_tensor(*args)
     return _linalg_pinv.call(args, kwargs)
 
 
@@ -1198,6 +1202,10 @@ def linalg_matrix_rank_tol_tensor(input, tol, hermitian=False):
 
 @function_of(_linalg_matrix_rank)
 def linalg_matrix_rank(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_matrix_rank_atol_rtol_tensor(*args)
     return _linalg_matrix_rank.call(args, kwargs)
 
 

@@ -501,6 +501,10 @@ def clamp_Tensor(self, min=None, max=None):
 
 @function_of(_clamp)
 def clamp(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return clamp_default(*args)
     return _clamp.call(args, kwargs)
 
 
@@ -1081,6 +1085,10 @@ def clamp__Tensor(self, min=None, max=None):
 
 @function_of(_clamp_)
 def clamp_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return clamp__default(*args)
     return _clamp_.call(args, kwargs)
 
 

@@ -215,6 +215,8 @@ def any_dims(self, dim=None, keepdim=False):
 def any(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count == 1:
+            return any_default(*args)
         if 2 <= count <= 3 and type(args[1]) is int:
             return any_dim(*args)
         if 2 <= count <= 3 and type(args[1]) is list:
@@ -255,6 +257,8 @@ def all_dims(self, dim=None, keepdim=False):
 def all(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count == 1:
+            return all_default(*args)
         if 2 <= count <= 3 and type(args[1]) is int:
             return all_dim(*args)
         if 2 <= count <= 3 and type(args[1]) is list:
@@ -441,6 +445,8 @@ def var_correction(self, dim=None, *, correction=None, keepdim=False):
 def var(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count == 1:
+            return var_default(*args)
         if count == 2 and (type(args[1]) is int or type(args[1]) is list):
             return var_dim(*args)
         if 3 <= count <= 4:
@@ -493,6 +499,8 @@ def std_correction(self, dim=None, *, correction=None, keepdim=False):
 def std(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count == 1:
+            return std_default(*args)
         if count == 2 and (type(args[1]) is int or type(args[1]) is list):
             return std_dim(*args)
         if 3 <= count <= 4:
@@ -833,6 +841,8 @@ def var_mean_correction(self, dim=None, *, correction=None, keepdim=False):
 def var_mean(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count == 1:
+            return var_mean_default(*args)
         if count == 2 and (type(args[1]) is int or type(args[1]) is list):
             return var_mean_dim(*args)
         if 3 <= count <= 4:
@@ -890,6 +900,8 @@ def std_mean_correction(self, dim=None, *, correction=None, keepdim=False):
 def std_mean(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count == 1:
+            return std_mean_default(*args)
         if count == 2 and (type(args[1]) is int or type(args[1]) is list):
             return std_mean_dim(*args)
         if 3 <= count <= 4:

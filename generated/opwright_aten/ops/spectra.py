@@ -611,7 +611,7 @@ def stft_center(
 def stft(*args, **kwargs):
     if not kwargs:
         count = len(args)
-        if 2 <= count <= 6 and type(args[1]) is int:
+        if 2 <= count <= 6:
             return stft_default(*args)
         if 10 <= count <= 11:
             return stft_center(*args)

@@ -1,6 +1,7 @@
 /* Arrays as kernels take and make them, numbers, and work without the lock. */
 
 #include "kernels.h"
+#include "../spares.h"
 
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
@@ -63,26 +64,35 @@ Array *dense_floats(PyObject *object) {
     return dense_array(object, is_array_of(object, NPY_DOUBLE) ? NPY_DOUBLE : NPY_FLOAT);
 }
 
-/* Whether two arrays have one type and shape. */
-int is_like(const Array *array, const Array *other) {
+int has_shape_of(const Array *array, const Array *other) {
     int ndim = PyArray_NDIM(array);
-    return PyArray_TYPE(array) == PyArray_TYPE(other) && ndim == PyArray_NDIM(other) &&
+    return ndim == PyArray_NDIM(other) &&
            (ndim == 0 || memcmp(PyArray_DIMS(array), PyArray_DIMS(other), (size_t)ndim * sizeof(npy_intp)) == 0);
 }
 
+/* Whether two arrays have one type and shape. */
+int is_like(const Array *array, const Array *other) {
+    return PyArray_TYPE(array) == PyArray_TYPE(other) && has_shape_of(array, other);
+}
+
+/* Return how many places the first dimensions of an array have together. */
+npy_intp count_of_first(const Array *array, int dims) {
+    return PyArray_MultiplyList(PyArray_DIMS(array), dims);
+}
+
 npy_intp count_of(const Array *array) {
-    return PyArray_MultiplyList(PyArray_DIMS(array), PyArray_NDIM(array));
+    return count_of_first(array, PyArray_NDIM(array));
 }
 
 /* Return a new row-major array, not filled. */
 Array *new_array(int ndim, const npy_intp *shape, int type) {
-    return (Array *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), ndim, shape, NULL, NULL, 0, NULL);
+    return (Array *)array_new(PyArray_DescrFromType(type), ndim, shape);
 }
 
 /* Return a new row-major array of that dtype, not filled. */
 Array *new_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
     Py_INCREF(dtype);
-    return (Array *)PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
+    return (Array *)array_new(dtype, ndim, shape);
 }
 
 /* Return the dtype that an object is, borrowed; NULL for anything else. */
@@ -104,11 +114,11 @@ int width_of(const Array *array) {
     }
 }
 
-/* Return a new array of int64 with so many rows, not filled, whose columns lie one behind the other. */
-Array *new_by_columns(npy_intp rows, npy_intp columns) {
+/* Return a new array with so many rows, not filled, whose columns lie one behind the other. */
+Array *new_by_columns(npy_intp rows, npy_intp columns, int type) {
     npy_intp shape[2] = {rows, columns};
     return (Array *)PyArray_NewFromDescr(
-        &PyArray_Type, PyArray_DescrFromType(NPY_INT64), 2, shape, NULL, NULL, NPY_ARRAY_F_CONTIGUOUS, NULL);
+        &PyArray_Type, PyArray_DescrFromType(type), 2, shape, NULL, NULL, NPY_ARRAY_F_CONTIGUOUS, NULL);
 }
 
 Array *new_like(Array *array) {

@@ -32,6 +32,11 @@ static inline npy_intp padded_extent(const Axis *axis, npy_intp window) {
 /* Which windows have a place `offset` behind their start within the plane. */
 static inline void windows_within(const Axis *axis, npy_intp offset, npy_intp *first, npy_intp *end) {
     npy_intp left = axis->size - offset;
+    if (offset >= 0 && (axis->count - 1) * axis->step < left) { /* all, which takes no division */
+        *first = 0;
+        *end = axis->count;
+        return;
+    }
     *first = offset < 0 ? (-offset + axis->step - 1) / axis->step : 0;
     *first = *first > axis->count ? axis->count : *first;
     *end = left <= 0 ? 0 : (left + axis->step - 1) / axis->step;

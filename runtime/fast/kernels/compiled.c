@@ -16,10 +16,10 @@ static PyObject *numpy = NULL;
 static PyObject *out_name = NULL;
 
 static const CompiledKernel *const tables[] = {
-    pointwise_kernels, row_kernels,  reduction_kernels, channel_kernels,
-    window_kernels,    column_kernels, loss_kernels,     cast_kernels,
-    scan_kernels,      place_kernels, slope_kernels,     position_kernels,
-    random_kernels,    extreme_kernels, move_kernels,    NULL,
+    special_kernels, activation_kernels, arithmetic_kernels, row_kernels, channel_kernels, window_kernels,
+    column_kernels, loss_kernels, cast_kernels, reduction_kernels, scan_kernels, place_kernels, slope_kernels,
+    position_kernels, random_kernels, extreme_kernels, move_kernels, product_kernels, joining_kernels, choice_kernels,
+    factor_kernels, fill_kernels, product_gradient_kernels, NULL,
 };
 
 static const CompiledKernel *find_kernel(const char *name) {
@@ -53,10 +53,15 @@ static int read_call(const CompiledKernel *kernel, PyObject *const *args, Py_ssi
 }
 
 /* Forget floating-point errors, which takes longer than to ask for them. */
-static void forget_errors(void) {
+void forget_errors(void) {
     if (fetestexcept(ERRORS | FE_UNDERFLOW)) {
         feclearexcept(ERRORS | FE_UNDERFLOW);
     }
+}
+
+/* Whether a loop met an error that is reported. */
+int has_errors(void) {
+    return fetestexcept(ERRORS) != 0;
 }
 
 /* Whether a result is an operand that was written to, or a result behind the operands. */
@@ -88,7 +93,7 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
     if (read_call(compiled->kernel, args, PyVectorcall_NARGS(flagged), names, &call)) {
         forget_errors();
         PyObject *result = compiled->kernel->serve(compiled->kernel, &call);
-        int errors = fetestexcept(ERRORS);
+        int errors = has_errors();
         forget_errors();
         if (result != NULL && errors && (compiled->kernel->traits & QUIET) == 0 && !is_given(&call, result)) {
             return told(compiled, result, args, flagged);
@@ -154,7 +159,8 @@ static PyType_Spec compiled_spec = {
 };
 
 PyTypeObject *make_compiled_type(PyObject *module) {
-    if (arrays_ready() < 0 || (numpy = PyImport_ImportModule("numpy")) == NULL ||
+    if (arrays_ready() < 0 || products_ready() < 0 || product_gradients_ready() < 0 ||
+        (numpy = PyImport_ImportModule("numpy")) == NULL ||
         (out_name = PyUnicode_InternFromString("out")) == NULL) {
         return NULL;
     }

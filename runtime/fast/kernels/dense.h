@@ -1,4 +1,5 @@
-/* What the core takes of the kernels for ufuncs: loops for dense arrays, and blocks of reduced dtypes. */
+/* What the core takes of the kernels for ufuncs: loops for dense arrays, sums, and blocks of
+ * reduced dtypes. */
 
 #ifndef OPWRIGHT_KERNELS_DENSE_H
 #define OPWRIGHT_KERNELS_DENSE_H
@@ -10,6 +11,9 @@ typedef void (*DenseLoop)(char *const *data, npy_intp count);
 
 /* ufuncs.c */
 DenseLoop dense_loop(const char *ufunc, int type);
+
+/* reductions.c */
+PyObject *sum_over_first(PyObject *object, int kept);
 
 /* casts.c */
 PyObject *cast_array(PyObject *object, PyArray_Descr *dtype);

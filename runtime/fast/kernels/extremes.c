@@ -4,6 +4,9 @@
 
 #include "loops.h"
 
+/* Columns of a row that are compared at once. */
+#define COLUMNS 64
+
 /* (outer, along, inner) */
 typedef struct {
     const char *from;
@@ -12,27 +15,73 @@ typedef struct {
     npy_intp outer, along, inner;
 } ExtremeJob;
 
-/* NaN comes before all numbers. */
+/* Along rows that lie side by side, element by element of these. NaN comes before all numbers. */
+#define BESIDE(NAME, TYPE, BEFORE)                                                                                     \
+    CLONES static void NAME##_beside(const ExtremeJob *job, npy_intp o) {                                              \
+        const TYPE *from = (const TYPE *)job->from + o * job->along * job->inner;                                      \
+        TYPE *to = (TYPE *)job->to + o * job->inner;                                                                   \
+        int64_t *places = job->places + o * job->inner;                                                                \
+        for (npy_intp k = 0; k < job->inner; k++) {                                                                    \
+            to[k] = from[k];                                                                                           \
+            places[k] = 0;                                                                                             \
+        }                                                                                                              \
+        for (npy_intp i = 1; i < job->along; i++) {                                                                    \
+            const TYPE *row = from + i * job->inner;                                                                   \
+            EACH_ALONE for (npy_intp k = 0; k < job->inner; k++) {                                                     \
+                const TYPE x = row[k], y = to[k];                                                                      \
+                const int is_before = (x BEFORE y) | ((x != x) & (y == y));                                            \
+                to[k] = is_before ? x : y;                                                                             \
+                places[k] = is_before ? i : places[k];                                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+/* Along a row: the extreme of each of several columns without its place, then the first element that is not behind it.
+ * Comparisons with NaN are false. */
+#define WITHIN(NAME, TYPE, BEFORE)                                                                                     \
+    CLONES static void NAME##_within(const ExtremeJob *job, npy_intp o) {                                              \
+        const TYPE *row = (const TYPE *)job->from + o * job->along;                                                    \
+        TYPE columns[COLUMNS], found = row[0];                                                                         \
+        const npy_intp whole = job->along - job->along % COLUMNS;                                                      \
+        npy_intp place = 0;                                                                                            \
+        int is_lost = 0;                                                                                               \
+        for (int j = 0; j < COLUMNS; j++) {                                                                            \
+            columns[j] = row[0];                                                                                       \
+        }                                                                                                              \
+        for (npy_intp i = 0; i < whole; i += COLUMNS) {                                                                \
+            for (int j = 0; j < COLUMNS; j++) {                                                                        \
+                const TYPE x = row[i + j];                                                                             \
+                is_lost |= x != x;                                                                                     \
+                columns[j] = x BEFORE columns[j] ? x : columns[j];                                                     \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (npy_intp i = whole; i < job->along; i++) {                                                                \
+            is_lost |= row[i] != row[i];                                                                               \
+            found = row[i] BEFORE found ? row[i] : found;                                                              \
+        }                                                                                                              \
+        for (int j = 0; j < COLUMNS; j++) {                                                                            \
+            found = columns[j] BEFORE found ? columns[j] : found;                                                      \
+        }                                                                                                              \
+        for (int is_here = 0; !is_here; place += is_here ? 0 : COLUMNS) {                                              \
+            const npy_intp size = job->along - place < COLUMNS ? job->along - place : COLUMNS;                         \
+            for (npy_intp j = 0; j < size; j++) {                                                                      \
+                is_here |= is_lost ? row[place + j] != row[place + j] : row[place + j] == found;                       \
+            }                                                                                                          \
+        }                                                                                                              \
+        while (is_lost ? row[place] == row[place] : row[place] != found) {                                             \
+            place++;                                                                                                   \
+        }                                                                                                              \
+        ((TYPE *)job->to)[o] = row[place];                                                                             \
+        job->places[o] = place;                                                                                        \
+    }
+
 #define EXTREME(NAME, TYPE, BEFORE)                                                                                    \
+    BESIDE(NAME, TYPE, BEFORE)                                                                                         \
+    WITHIN(NAME, TYPE, BEFORE)                                                                                         \
     static void NAME(void *given) {                                                                                    \
         const ExtremeJob *job = given;                                                                                 \
         for (npy_intp o = 0; o < job->outer; o++) {                                                                    \
-            const TYPE *from = (const TYPE *)job->from + o * job->along * job->inner;                                  \
-            TYPE *to = (TYPE *)job->to + o * job->inner;                                                               \
-            int64_t *places = job->places + o * job->inner;                                                            \
-            for (npy_intp k = 0; k < job->inner; k++) {                                                                \
-                to[k] = from[k];                                                                                       \
-                places[k] = 0;                                                                                         \
-            }                                                                                                          \
-            for (npy_intp i = 1; i < job->along; i++) {                                                                \
-                const TYPE *row = from + i * job->inner;                                                               \
-                for (npy_intp k = 0; k < job->inner; k++) {                                                            \
-                    const TYPE x = row[k], y = to[k];                                                                  \
-                    const int is_before = x BEFORE y || (x != x && y == y);                                            \
-                    to[k] = is_before ? x : y;                                                                         \
-                    places[k] = is_before ? i : places[k];                                                             \
-                }                                                                                                      \
-            }                                                                                                          \
+            (job->inner == 1 ? NAME##_within : NAME##_beside)(job, o);                                                 \
         }                                                                                                              \
     }
 
@@ -43,6 +92,8 @@ EXTREME(smallest_f32, float, <)
 EXTREME(smallest_f64, double, <)
 EXTREME(smallest_i64, int64_t, <)
 #undef EXTREME
+#undef BESIDE
+#undef WITHIN
 
 static const Work largest_how[] = {largest_f32, largest_f64, largest_i64};
 static const Work smallest_how[] = {smallest_f32, smallest_f64, smallest_i64};

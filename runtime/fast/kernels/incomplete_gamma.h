@@ -156,4 +156,13 @@ static double gamma_fraction(double a, double x, int is_upper) {
     return is_upper ? 1 - lower : lower;
 }
 
+/* The derivative of digamma; below a half by that of the other side. */
+static inline double trigamma(double x) {
+    if (!(x < 0.5)) {
+        return hurwitz_zeta(2.0, x);
+    }
+    const double factor = PI / sin(PI * (x - rint(x)));
+    return factor * factor - hurwitz_zeta(2.0, 1.0 - x);
+}
+
 #endif

@@ -39,12 +39,21 @@ struct CompiledKernel {
 };
 
 /* The tables of kernels, each ended by a name that is NULL. */
-extern const CompiledKernel pointwise_kernels[], row_kernels[], channel_kernels[], window_kernels[], column_kernels[],
-    loss_kernels[], cast_kernels[], reduction_kernels[], scan_kernels[], place_kernels[], slope_kernels[],
-    position_kernels[], random_kernels[], extreme_kernels[], move_kernels[];
+extern const CompiledKernel special_kernels[], activation_kernels[], arithmetic_kernels[], row_kernels[],
+    channel_kernels[], window_kernels[], column_kernels[], loss_kernels[], cast_kernels[], reduction_kernels[],
+    scan_kernels[], place_kernels[], slope_kernels[], position_kernels[], random_kernels[], extreme_kernels[],
+    move_kernels[], product_kernels[], joining_kernels[], choice_kernels[], factor_kernels[], fill_kernels[],
+    product_gradient_kernels[];
 
 /* compiled.c */
+void forget_errors(void);
+int has_errors(void);
 PyTypeObject *make_compiled_type(PyObject *module);
+
+/* products.c, product_gradients.c */
+int products_ready(void);
+PyObject *product_of_arrays(PyObject *first, PyObject *second);
+int product_gradients_ready(void);
 
 /* arrays.c: arrays that kernels take as they are, row-major, aligned, of the machine's byte order. */
 typedef PyArrayObject Array;
@@ -57,13 +66,14 @@ Array *plain_array(PyObject *object, int type);
 Array *plain_floats(PyObject *object);
 Array *dense_array(PyObject *object, int type);
 Array *dense_floats(PyObject *object);
+int has_shape_of(const Array *array, const Array *other);
 int is_like(const Array *array, const Array *other);
 Array *new_array(int ndim, const npy_intp *shape, int type);
 Array *new_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
 PyArray_Descr *dtype_of(PyObject *object);
 Array *new_like(Array *array);
 PyObject *cast_silently(Array *array, PyArray_Descr *dtype);
-Array *new_by_columns(npy_intp rows, npy_intp columns);
+Array *new_by_columns(npy_intp rows, npy_intp columns, int type);
 int width_of(const Array *array);
 int is_array_of(PyObject *object, int type);
 int read_number(PyObject *object, double *number);
@@ -72,6 +82,7 @@ Array *array_of_scalar(PyObject *object, int type);
 int read_ints(PyObject *object, npy_intp *values, int count);
 int count_of_sequence(PyObject *object);
 npy_intp count_of(const Array *array);
+npy_intp count_of_first(const Array *array, int dims);
 
 /* The most operands that are walked over; what is done with a block of their elements and the result's. */
 #define MOST_WALKED 3

@@ -1,4 +1,4 @@
-/* Elements that are moved as they are: rows by their numbers, padding, copies and fills of whole arrays. */
+/* Elements that are moved as they are: rows by their numbers, padding. */
 
 #include "kernels.h"
 
@@ -159,65 +159,9 @@ static PyObject *serve_constant_pad(const CompiledKernel *kernel, const KernelCa
     return (PyObject *)result;
 }
 
-/* Return `out` where it is an array alike that may be written; NULL for anything else, borrowed. */
-static Array *target_like(const Array *self, PyObject *out) {
-    Array *target = out == NULL ? NULL : plain_bytes(out);
-    int is_writable = target != NULL && PyArray_ISWRITEABLE(target) && is_like(self, target);
-    return is_writable && PyArray_DESCR(self) == PyArray_DESCR(target) ? target : NULL;
-}
-
-/* fill_with_zero(self, out=…) */
-static PyObject *serve_zero(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
-    Array *self = call->count == 1 ? plain_bytes(call->args[0]) : NULL;
-    Array *target = self == NULL ? NULL : target_like(self, call->out);
-    if (target == NULL || count_of(self) > SMALL) {
-        return NULL;
-    }
-    memset(PyArray_BYTES(target), 0, (size_t)(count_of(target) * element_size(target)));
-    return Py_NewRef((PyObject *)target);
-}
-
-/* copy_from(self, src, non_blocking, out=…) of an array alike */
-static PyObject *serve_copy(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
-    Array *self = call->count == 3 ? plain_bytes(call->args[0]) : NULL;
-    Array *source = self == NULL ? NULL : plain_bytes(call->args[1]);
-    Array *target = source == NULL ? NULL : target_like(self, call->out);
-    if (target == NULL || !is_like(self, source) || PyArray_DESCR(source) != PyArray_DESCR(target) ||
-        count_of(self) > SMALL) {
-        return NULL;
-    }
-    memmove(PyArray_BYTES(target), PyArray_BYTES(source), (size_t)(count_of(self) * element_size(self)));
-    return Py_NewRef((PyObject *)target);
-}
-
-/* fill_with_number(self, value, out=…) */
-static PyObject *serve_fill(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
-    double value;
-    Array *self = call->count == 2 ? plain_floats(call->args[0]) : NULL;
-    Array *target = self == NULL ? NULL : target_like(self, call->out);
-    if (target == NULL || count_of(self) > SMALL || !read_number(call->args[1], &value) ||
-        (PyArray_TYPE(self) == NPY_FLOAT && isinf((float)value) && !isinf(value))) {
-        return NULL;
-    }
-    for (npy_intp i = 0; i < count_of(target); i++) {
-        if (PyArray_TYPE(self) == NPY_FLOAT) {
-            ((float *)PyArray_BYTES(target))[i] = (float)value;
-        } else {
-            ((double *)PyArray_BYTES(target))[i] = value;
-        }
-    }
-    return Py_NewRef((PyObject *)target);
-}
-
 const CompiledKernel move_kernels[] = {
     {"index_select", serve_index_select, NULL, QUIET},
     {"embedding", serve_embedding, NULL, QUIET},
     {"constant_pad", serve_constant_pad, NULL, QUIET},
-    {"fill_with_zero", serve_zero, NULL, QUIET},
-    {"fill_with_number", serve_fill, NULL, QUIET},
-    {"copy_from", serve_copy, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

@@ -1,14 +1,5 @@
 /* Elements of pointwise kernels, for one type: included with REAL and OF(name). */
 
-/* Whether a number is not finite. */
-CLONES static int OF(has_odd)(const REAL *x, npy_intp count) {
-    int found = 0;
-    for (npy_intp i = 0; i < count; i++) {
-        found |= !(OF(abs)(x[i]) <= LARGEST);
-    }
-    return found;
-}
-
 /* Held within bounds; NaN stays. */
 ELEMENT REAL OF(held)(REAL x, REAL low, REAL high) {
     const REAL above = x < low ? low : x;

@@ -82,7 +82,7 @@ static PyObject *serve_positions(const CompiledKernel *kernel, const KernelCall 
     if (job.total < 2) {
         return NULL;
     }
-    Array *result = new_by_columns(job.total, job.ndim);
+    Array *result = new_by_columns(job.total, job.ndim, NPY_INT64);
     if (result != NULL) {
         job.to = (int64_t *)PyArray_BYTES(result);
         do_work(positions_by_type[which].find, &job, job.count);

@@ -104,6 +104,30 @@ static PyObject *serve_whole(const CompiledKernel *kernel, const KernelCall *cal
     return self == NULL || count_of(self) == 0 ? NULL : reduced(kernel, self, 2, 0, PyArray_TYPE(self));
 }
 
+/* Return the sums of an array over its first dimensions, so that the last `kept` are left: a new reference; NULL without
+ * an exception where the Python has to, and may have to warn. */
+PyObject *sum_over_first(PyObject *object, int kept) {
+    Array *self = plain_floats(object);
+    const int ndim = self == NULL ? 0 : PyArray_NDIM(self), missing = ndim - kept;
+    if (missing <= 0 || kept == 0 || count_of(self) == 0) {
+        return NULL;
+    }
+    const int type = PyArray_TYPE(self);
+    Array *result = new_array(kept, PyArray_DIMS(self) + missing, type);
+    if (result == NULL) {
+        return NULL;
+    }
+    ReductionJob job = {PyArray_BYTES(self), PyArray_BYTES(result), 0, count_of(result)};
+    job.rows = count_of(self) / job.count;
+    forget_errors();
+    do_work(type == NPY_DOUBLE ? sum_of_rows_f64 : sum_of_rows_f32, &job, count_of(self));
+    if (has_errors()) {
+        forget_errors();
+        Py_CLEAR(result);
+    }
+    return (PyObject *)result;
+}
+
 /* number_of_nonzero(self, dim) */
 static PyObject *serve_count(const CompiledKernel *kernel, const KernelCall *call) {
     Array *self = call->count == 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;

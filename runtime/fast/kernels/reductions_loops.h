@@ -7,6 +7,19 @@ CLONES static void OF(total)(void *given) {
     }
 }
 
+/* The sum of the rows, one after another, as NumPy adds them. */
+CLONES static void OF(sum_of_rows)(void *given) {
+    const ReductionJob *job = given;
+    REAL *sums = (REAL *)job->to;
+    memcpy(sums, job->from, (size_t)job->count * sizeof *sums);
+    for (npy_intp row = 1; row < job->rows; row++) {
+        const REAL *x = (const REAL *)job->from + row * job->count;
+        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+            sums[i] += x[i];
+        }
+    }
+}
+
 CLONES static void OF(average)(void *given) {
     const ReductionJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {

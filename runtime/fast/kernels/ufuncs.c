@@ -28,6 +28,7 @@
     KIND(NAME##_f32, float, RESULT32, __VA_ARGS__)                                                                     \
     KIND(NAME##_f64, double, RESULT64, __VA_ARGS__)
 
+BOTH(UNARY, reciprocal_of, float, double, 1 / x)
 BOTH(UNARY, logical_not, npy_bool, npy_bool, x == 0)
 BOTH(BINARY, logical_and, npy_bool, npy_bool, (x != 0) & (y != 0))
 BOTH(BINARY, logical_or, npy_bool, npy_bool, (x != 0) | (y != 0))
@@ -46,6 +47,7 @@ static const struct {
     const char *ufunc;
     DenseLoop loops[2];
 } dense_loops[] = {
+    {"reciprocal", {reciprocal_of_f32, reciprocal_of_f64}},
     {"logical_not", {logical_not_f32, logical_not_f64}},
     {"logical_and", {logical_and_f32, logical_and_f64}},
     {"logical_or", {logical_or_f32, logical_or_f64}},

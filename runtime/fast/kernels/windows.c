@@ -8,6 +8,11 @@
 /* Products up to which a loop is faster than what matrices need before they are multiplied. */
 #define FEW_PRODUCTS 32768
 
+/* How many windows of a row are pooled at once. */
+#define POOL_BLOCK 256
+/* Rows of fewer windows are pooled one by one: what a row takes before it begins is more. */
+#define NARROW_POOL 16
+
 typedef struct {
     const char *from, *weight, *bias;
     char *to;

@@ -21,8 +21,79 @@ static inline REAL OF(largest_within)(const WindowsJob *job, const REAL *x, cons
     return best;
 }
 
+/* Let one place of all windows of a block, `step` apart, be their largest where it is. */
+ELEMENT void OF(take_larger)(const REAL *line, npy_intp step, int32_t place, npy_intp count, REAL *best, int32_t *at) {
+    EACH_ALONE for (npy_intp c = 0; c < count; c++) {
+        const REAL value = line[c * step];
+        const int is_larger = (value > best[c]) | (value != value);
+        best[c] = is_larger ? value : best[c];
+        at[c] = is_larger ? place + (int32_t)(c * step) : at[c];
+    }
+}
+
+/* Find the largest elements of a block of windows in a row, all of which have their first row of places at `top`. */
+ELEMENT void OF(largest_of_block)(const WindowsJob *job, const REAL *x, npy_intp top, npy_intp bottom, npy_intp start,
+                                  npy_intp count, REAL *best, int32_t *at) {
+    const Axis *columns = &job->columns;
+    const npy_intp width = columns->size;
+    for (npy_intp c = 0; c < count; c++) {
+        npy_intp left, right;
+        places_within(columns, start + c, &left, &right);
+        best[c] = -(REAL)INFINITY;
+        at[c] = (int32_t)(top * width + left);
+    }
+    for (npy_intp i = top; i < bottom; i += job->rows.gap) {
+        for (npy_intp j = 0; j < columns->kernel; j++) {
+            const npy_intp before = j * columns->gap - columns->pad;
+            npy_intp first, last;
+            windows_within(columns, before, &first, &last);
+            first = first < start ? start : first;
+            last = last > start + count ? start + count : last;
+            const npy_intp place = i * width + first * columns->step + before;
+            REAL *of_best = best + (first - start);
+            int32_t *of_at = at + (first - start);
+            if (columns->step == 1) {
+                OF(take_larger)(x + place, 1, (int32_t)place, last - first, of_best, of_at);
+            } else if (columns->step == 2) {
+                OF(take_larger)(x + place, 2, (int32_t)place, last - first, of_best, of_at);
+            } else {
+                OF(take_larger)(x + place, columns->step, (int32_t)place, last - first, of_best, of_at);
+            }
+        }
+    }
+}
+
+/* Pool planes whose windows are all of one size, row by row of windows. */
+CLONES static void OF(max_pool_rows)(const WindowsJob *job) {
+    const Axis *rows = &job->rows, *columns = &job->columns;
+    const REAL *x = (const REAL *)job->from;
+    REAL *out = (REAL *)job->to, best[POOL_BLOCK];
+    int32_t at[POOL_BLOCK];
+    int64_t *index = job->index;
+    for (npy_intp plane = 0; plane < job->planes; plane++, x += rows->size * columns->size) {
+        for (npy_intp r = 0; r < rows->count; r++) {
+            npy_intp top, bottom;
+            places_within(rows, r, &top, &bottom);
+            for (npy_intp start = 0; start < columns->count; start += POOL_BLOCK) {
+                const npy_intp left = columns->count - start, count = left < POOL_BLOCK ? left : POOL_BLOCK;
+                OF(largest_of_block)(job, x, top, bottom, start, count, best, at);
+                for (npy_intp c = 0; c < count; c++) {
+                    *out++ = best[c];
+                    *index++ = at[c];
+                }
+            }
+        }
+    }
+}
+
 static void OF(max_pool)(void *given) {
     const WindowsJob *job = given;
+    if (job->layers.size == 1 && job->layers.kernel == 1 && job->layers.pad == 0 && job->layers.count == 1 &&
+        job->rows.kernel > 0 && job->columns.kernel > 0 && job->columns.count >= NARROW_POOL &&
+        job->rows.size * job->columns.size < INT32_MAX) {
+        OF(max_pool_rows)(job);
+        return;
+    }
     const Axis *layers = &job->layers, *rows = &job->rows, *columns = &job->columns;
     const REAL *x = (const REAL *)job->from;
     REAL *out = (REAL *)job->to;

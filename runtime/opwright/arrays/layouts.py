@@ -275,10 +275,17 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
     Raises IndexError with PyTorch's text.
     """
-    bound = max(ndim, 1)
+    bound = ndim or 1
     if not -bound <= dim < bound:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
     return dim % bound
+
+
+def existing_dim(dim: int, ndim: int) -> int:
+    """Return a dimension counted from the front. Raises IndexError out of range, and where there is none."""
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
 
 
 def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:

@@ -6,6 +6,8 @@ computes in itself (half and bfloat16 compute in float32). Kernels for the simpl
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from opwright.arrays.devices import Array, backend_of
@@ -21,7 +23,7 @@ def odd_bit(array: Array) -> int:
     if type(array) is np.ndarray:
         if not array.flags.c_contiguous:
             return ODD
-        return odd_bit_of(array.shape, array.strides, array.dtype, array.itemsize)
+        return _known_odd_bit_of(array.shape, array.strides, array.dtype, array.itemsize)
     backend = backend_of(array)
     return odd_bit_of(backend.shape(array), backend.strides(array), backend.dtype(array))
 
@@ -39,3 +41,6 @@ def odd_bit_of(shape: Shape, strides: Shape, dtype: DType, unit: int = 1) -> int
             return ODD
         step *= size
     return 0
+
+
+_known_odd_bit_of = lru_cache(maxsize=4096)(odd_bit_of)  # of plain ints, which arrays of NumPy have

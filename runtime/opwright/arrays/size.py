@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any, Final, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, overload
 
 from opwright.arrays.layouts import count
 from opwright.arrays.sizes import SymInt
+from opwright.core import SizeBase, fast
 
 __all__ = ["Size", "size_of"]
 
 
-class Size(tuple[int, ...]):
+class Size(SizeBase):
     """A tuple of ints, symbolic ones among them, made of an iterable of them. Raises TypeError for other elements."""
 
     __slots__ = ()
@@ -24,13 +25,15 @@ class Size(tuple[int, ...]):
         """Return the product: how many elements a tensor of this shape has."""
         return count(self)
 
-    @overload
-    def __getitem__(self, index: SupportsIndex) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> Size: ...
-    def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return size_of(Size, found) if type(index) is slice else found
+    if fast is None or TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, index: SupportsIndex) -> int: ...
+        @overload
+        def __getitem__(self, index: slice) -> Size: ...
+        def __getitem__(self, index: Any) -> Any:
+            found = _item_of(self, index)
+            return size_of(Size, found) if type(index) is slice else found
 
     def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):
@@ -52,6 +55,7 @@ class Size(tuple[int, ...]):
         return f"opwright.Size([{', '.join(map(repr, self))}])"
 
 
+_item_of: Final = tuple.__getitem__
 # A Size of a tuple of sizes, without looking at them.
 size_of: Final = tuple.__new__
 

@@ -27,6 +27,8 @@ def is_symbolic(value: object) -> bool:
 
 def guard_or_false(condition: Any) -> bool:
     """Return the condition's truth, by a guard if need be; False where only data could tell."""
+    if type(condition) is bool:
+        return condition
     if isinstance(condition, SymBool):
         known: bool | None = condition.env.truth(condition)
         return known is True
@@ -35,6 +37,8 @@ def guard_or_false(condition: Any) -> bool:
 
 def guard_or_true(condition: Any) -> bool:
     """Return the condition's truth, by a guard if need be; True where only data could tell."""
+    if type(condition) is bool:
+        return condition
     if isinstance(condition, SymBool):
         known: bool | None = condition.env.truth(condition)
         return known is not False
@@ -62,6 +66,8 @@ def check(condition: Any, message: str | Callable[[], str] = "") -> None:
 
 def holds(condition: Any) -> bool:
     """Whether the condition holds; where only data could tell it is taken to hold, as by `check`."""
+    if type(condition) is bool:
+        return condition
     if isinstance(condition, SymBool):
         if not guard_or_true(condition):
             return False

@@ -13,10 +13,11 @@ from opwright.arrays.devices import shape_of
 from opwright.arrays.layouts import Shape, contiguous_strides, is_dense
 from opwright.arrays.storage import Extra
 from opwright.autograd.collecting import track_nodes
-from opwright.autograd.gradients import add, are_plain
+from opwright.autograd.gradients import add
 from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
+from opwright.autograd.quick import is_array_alone
 from opwright.autograd.recording import increment_version
 from opwright.dispatch.aten import aten
 from opwright.keys import GRAD, ODD, WATCHED
@@ -62,7 +63,7 @@ def accumulate(leaf: AccumulateGrad, grad: Any, is_ours: bool | None = None) -> 
         variable = leaf.variable
     if not variable.keys & GRAD:
         return  # nobody wants it any more
-    if leaf.shape != variable.shape:
+    if leaf.shape != shape_of(variable.array):
         raise RuntimeError(
             f"a gradient of shape {list(leaf.shape)} for a leaf whose shape is {list(variable.shape)} by now: it was "
             "changed in place, or by an assignment to data, since the graph was made"
@@ -82,7 +83,12 @@ def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:
         _set(variable, _stored(variable, grad, is_ours))
     elif is_grad_enabled():
         _set(variable, add(known, grad))
-    elif are_plain(known, grad) and known.array.dtype is grad.array.dtype and _takes(known.array, grad.array):
+    elif (
+        is_array_alone(known)
+        and is_array_alone(grad)
+        and known.array.dtype is grad.array.dtype
+        and _takes(known.array, grad.array)
+    ):
         np.add(known.array, grad.array, out=known.array)
         increment_version(known)
     else:

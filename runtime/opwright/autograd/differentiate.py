@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.arrays.devices import shape_of
 from opwright.arrays.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.autograd import batched, compiled, engine
 from opwright.autograd.gradients import ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
 from opwright.autograd.nodes import Edge, NoHistory
 from opwright.dispatch.aten import aten
+from opwright.keys import GRAD, VIEW
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["backward", "grad"]
@@ -36,7 +38,10 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None and not create_graph and compiled.run(tensors, grad_tensors, keep):
         return
-    roots = _roots(_as_tuple(tensors), grad_tensors)
+    if isinstance(tensors, Tensor) and (grad_tensors is None or isinstance(grad_tensors, Tensor)):
+        roots = [_root(0, tensors, grad_tensors)]
+    else:
+        roots = _roots(_as_tuple(tensors), grad_tensors)
     if inputs is None:
         engine.run(roots, keep_graph=keep, create_graph=create_graph)
         return
@@ -147,7 +152,7 @@ def _root(index: int, tensor: Tensor | GradientEdge, gradient: Tensor | None) ->
                 f"grad can be implicitly created only for real scalar outputs but got {dtype_name(tensor.dtype)}"
             )
         return tensor.edge, ones_like(tensor)
-    if gradient.shape != tensor.shape:
+    if shape_of(gradient.array) != shape_of(tensor.array):
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {list(gradient.shape)} and output[{index}] has a "
             f"shape of {list(tensor.shape)}."
@@ -163,6 +168,8 @@ def _root(index: int, tensor: Tensor | GradientEdge, gradient: Tensor | None) ->
 
 
 def _check_recorded(index: int, tensor: Tensor) -> None:
+    if tensor.keys & (GRAD | VIEW) == GRAD:
+        return
     if not tensor.requires_grad or type(tensor.edge) is NoHistory:
         raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
 

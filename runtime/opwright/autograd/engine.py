@@ -120,7 +120,9 @@ class _Pass:
         """Begin at all roots, each with the gradient that is given for it."""
         self.prepare([edge for edge, _ in roots])
         for index, (edge, grad) in enumerate(roots):
-            self.start(edge, fit(grad, edge, None, index))
+            fitted = fit(grad, edge, None, index)
+            if self.needed is None or node_of(edge) in self.needed:
+                self.deliver(edge, fitted)
 
     def prepare(self, roots: Sequence[Edge]) -> None:
         """Look through the graph beforehand: which nodes lead to targets, or when leaves with hooks are complete."""
@@ -135,11 +137,6 @@ class _Pass:
         """Return the nodes whose gradients the pass computes."""
         return _reachable(self.roots) if self.needed is None else self.needed
 
-    def start(self, edge: Edge, grad: Any) -> None:
-        """Begin at a root, unless it leads to no target."""
-        if self.needed is None or node_of(edge) in self.needed:
-            self.deliver(edge, grad)
-
     def deliver(self, edge: Edge, grad: Any) -> None:
         """Add a gradient to what waits for a node. None counts as arrived."""
         if type(edge) is AccumulateGrad:
@@ -148,8 +145,11 @@ class _Pass:
         node = edge[0] if type(edge) is tuple else edge
         found = self.waiting.get(node.sequence)
         if found is None:
-            found = self.waiting[node.sequence] = [node, None if node is edge else [None] * len(node.outputs)]
             heapq.heappush(self.heap, -node.sequence)
+            if node is edge:
+                self.waiting[node.sequence] = [node, grad]
+                return
+            found = self.waiting[node.sequence] = [node, [None] * len(node.outputs)]
         if node is edge:
             found[1] = add(found[1], grad)
         else:

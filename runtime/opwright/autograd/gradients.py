@@ -9,7 +9,8 @@ import numpy as np
 from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright.arrays.layouts import Shape
-from opwright.autograd.nodes import Edge, Node, Recorded, RecordedSeveral, node_of, number_of
+from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded, RecordedSeveral, node_of, number_of
+from opwright.autograd.quick import is_array_alone
 from opwright.dispatch.aten import aten
 from opwright.dispatch.kernel_sources import recorded_by
 from opwright.keys import CPU_ALONE, GRAD
@@ -45,7 +46,9 @@ def are_plain(*tensors: Tensor) -> bool:
 def ones_like(tensor: Tensor) -> Tensor:
     """Return the ones that a backward of a scalar begins with."""
     if are_plain(tensor):
-        return wrap(np.ones(tensor.array.shape, tensor.array.dtype))
+        array = np.empty(tensor.array.shape, tensor.array.dtype)
+        array.fill(1)
+        return wrap(array)
     made: Tensor = aten["ones_like.default"](tensor)
     return made
 
@@ -55,10 +58,13 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
 
     `node` computed it, as its `index`th. Raises RuntimeError where it cannot belong there.
     """
-    if type(grad) is Tensor and isinstance(edge, Recorded):
+    if type(edge) is not tuple and is_array_alone(grad) and _serves_arrays(edge):
         array = grad.array
-        if type(array) is np.ndarray and array.dtype is edge.dtype and array.shape == edge.shape:
+        if array.dtype is edge.dtype and array.shape == edge.shape:
             return grad
+        is_simple = array.dtype is edge.dtype and array.itemsize > 2 and array.flags.c_contiguous
+        if is_simple and _expands(edge.shape, array.shape):
+            return wrap(_summed(array, edge.shape))
     if not isinstance(grad, Tensor):
         raise RuntimeError(_invalid(node, index, f"expected a Tensor or None, but got {type(grad).__name__}"))
     shape, dtype, device = node_of(edge).output(number_of(edge))
@@ -75,6 +81,19 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
             raise RuntimeError(_invalid(node, index, f"expected device {device} but got {grad.device}"))
         grad = aten["to.dtype_layout"](grad, device=device)  # of a 0-dim tensor that met others
     return grad
+
+
+def _serves_arrays(node: Node) -> bool:
+    """Whether a gradient in NumPy's memory is where it flows to."""
+    return isinstance(node, Recorded) or (type(node) is AccumulateGrad and type(node.array) is np.ndarray)
+
+
+def _summed(array: np.ndarray[Any, Any], shape: Shape) -> np.ndarray[Any, Any]:
+    """Return the sums over the dimensions that broadcasting from `shape` repeated."""
+    missing = array.ndim - len(shape)
+    if repeated := [place for place, size in enumerate(shape, missing) if size == 1 != array.shape[place]]:
+        array = array.sum(axis=tuple(repeated), keepdims=True)
+    return array.sum(axis=tuple(range(missing))) if missing else array
 
 
 def _cast(grad: Tensor, dtype: DType, node: Node | None, index: int) -> Tensor:

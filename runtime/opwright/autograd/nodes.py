@@ -247,7 +247,7 @@ def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any
 class AccumulateGrad(Node):
     """The end of the gradient of a leaf. The leaf holds it; it holds the leaf's memory, and the leaf weakly."""
 
-    __slots__ = ("__weakref__", "_array", "_variable", "forks", "lock", "post_hooks")
+    __slots__ = ("__weakref__", "_variable", "array", "forks", "lock", "post_hooks")
     watched: ClassVar[WeakSet[AccumulateGrad] | None] = None  # leaves that had hooks: who asks when they are complete?
     all_forks: ClassVar[int] = 0  # how many forks lie between the first process and this one (Note [Forks])
 
@@ -263,7 +263,7 @@ class AccumulateGrad(Node):
     def retarget(self, variable: Tensor) -> None:
         """Take over the leaf's memory, shape and dtype, which an assignment to `data` changes."""
         self._variable = weakref.ref(variable)
-        self._array: Array = variable.array
+        self.array: Array = variable.array
         self.shape = shape_of(variable.array)
         self.dtype = variable.dtype
 
@@ -305,7 +305,7 @@ class AccumulateGrad(Node):
         if found is None:
             from opwright.tensors.tensor import wrap
 
-            found = wrap(self._array)
+            found = wrap(self.array)
             found.keys |= GRAD
             found.edge = self
             self._variable = weakref.ref(found)

@@ -22,7 +22,7 @@ Function = Callable[..., Any]
 Make = TypeVar("Make", bound=Function)
 _KEPT: Final = re.compile(r"(\w+) = ([a-z]*)(?:\((\d+)\)|(\d+))?(?: for (\d+(?:, \d+)*))?")
 # How a thing is kept: `Keeping` in runtime/fast/keeping.h.
-_WAYS: Final = {"": 0, "save": 1, "result": 2, "other": 3, "shape": 4, "numel": 5}
+_WAYS: Final = {"": 0, "save": 1, "result": 2, "other": 3, "shape": 4, "numel": 5, "stride": 6}
 
 
 def records(
@@ -32,8 +32,9 @@ def records(
 
     `edges` are the places of the arguments that get gradients, `refused` of those that may require none, `output` that
     of the result which has the history, where there are several. `kept` says what the node keeps: `alpha = 2` an
-    argument as it is, `shape = shape(0)` and `count = numel(0)` of one, `other = save(1) for 0` a tensor (where
-    argument 0 gets a gradient), `result = result(0)` the result, `indices = other(1)` one of no history.
+    argument as it is, `shape = shape(0)`, `count = numel(0)` and `strides = stride(0)` of one, `other = save(1) for 0`
+    a tensor (where argument 0 gets a gradient), `result = result(0)` the result, `indices = other(1)` one of no
+    history.
     """
 
     def attach(make: Make) -> Make:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from numpy import ndarray
+
 from opwright.arrays.devices import shape_of
 from opwright.arrays.dtypes import INEXACT
 from opwright.arrays.storage import Extra, storage_of
@@ -55,8 +57,10 @@ def record(result: Tensor, node: Node) -> Tensor:
     cannot have a gradient gets no history."""
     node.sequence = next_sequence()
     node.extra = None
-    node.shape = shape_of(result.array)
-    node.dtype = dtype = result.dtype
+    array = result.array
+    is_in_numpy = type(array) is ndarray
+    node.shape = array.shape if is_in_numpy else shape_of(array)
+    node.dtype = dtype = array.dtype if is_in_numpy else result.dtype
     if dtype not in INEXACT:
         return result
     result.edge = node

@@ -1,5 +1,6 @@
-"""Calls with views: what brings these up to date, and `mark_view` and `mark_views` as generated kernels call them. The
-compiled core does all that where nothing is out of date (`runtime/fast/refreshing.c`)."""
+"""Calls with views: what brings these up to date, and `mark_view`, `mark_views` and `rebase_history` as generated
+kernels call them. The compiled core does all that where nothing is out of date (`runtime/fast/refreshing.c`,
+`rebasing.c`)."""
 
 from __future__ import annotations
 
@@ -7,14 +8,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from opwright.autograd import recording
-from opwright.autograd.nodes import NoHistory
+from opwright.autograd.nodes import Node, NoHistory
 from opwright.autograd.recording import Kernel, refresh
+from opwright.autograd.views import ViewOfBase, WriteToView
 from opwright.core import fast
 from opwright.dispatch.signature import Signature
 from opwright.keys import GRAD, INFERENCE, VIEW
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["mark_view", "mark_views", "refreshing"]
+__all__ = ["mark_view", "mark_views", "rebase_history", "refreshing"]
 
 
 def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
@@ -37,9 +39,11 @@ def _refreshing_one(kernel: Kernel, below: Kernel) -> Kernel:
 
 
 def _refreshing_all(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
+    places = [(argument.position, argument.is_list) for argument in signature.tensors]
+
     def call(*args: Any) -> Any:
         is_recorded = False
-        for position, is_list, *_ in signature.tensors:
+        for position, is_list in places:
             value = args[position]
             for tensor in value or () if is_list else (value,):
                 if tensor is not None:
@@ -53,6 +57,10 @@ def _refreshing_all(kernel: Kernel, below: Kernel, signature: Signature) -> Kern
 
 if fast is not None:
     fast.configure_refreshing(NoHistory, VIEW, GRAD, INFERENCE, "no_grad", "inference_mode", "several")
+    fast.configure_rebasing(recording.rebase_history, WriteToView, ViewOfBase, VIEW)
 
 mark_view: Final[Callable[[Tensor], Tensor]] = recording.mark_view if fast is None else fast.mark_view
 mark_views: Final[Callable[[list[Tensor]], list[Tensor]]] = recording.mark_views if fast is None else fast.mark_views
+rebase_history: Final[Callable[[Tensor, Node], Tensor]] = (
+    recording.rebase_history if fast is None else fast.rebase_history
+)

@@ -35,6 +35,7 @@ _Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 _hooks: Final[ContextVar[tuple[_Hooks, ...]]] = ContextVar("opwright_saved_tensors_hooks", default=())
 _disabled: Final[ContextVar[str]] = ContextVar("opwright_saved_tensors_hooks_disabled", default="")
 _lock: Final = RegistryLock()
+_bare_extra: Final = Extra.__new__
 # How many blocks with hooks are open in any thread: zero is told faster than the ContextVar is read. After interrupts
 # it may be too great, which costs time and nothing else.
 _blocks = 0
@@ -54,19 +55,22 @@ class SavedResult:
         self.version = self.storage.version
         self.number = number
         self.tangent: Tangent | None = None
-        self.write = _write_of(result)
+        self.write = None if result.edge is None else _write_of(result)
 
     def tensor(self, edge: Edge) -> Tensor:
         """Return the result again, with its place in the graph."""
         made = Tensor()
         made.array = self.array
         made.keys = self.keys
-        made.extra = Extra(self.storage)
+        extra = made.extra = _bare_extra(Extra)
+        extra.storage = self.storage
+        extra.base = extra.grad = None
         if self.instance is not None:
             made = self.instance(made)
         made.keys = self.keys | GRAD if edge is not None else self.keys & ~GRAD
         made.edge = edge
-        move_tangent(made, self.tangent)
+        if self.tangent is not None:
+            move_tangent(made, self.tangent)
         return made
 
 
@@ -178,6 +182,8 @@ def _save_uncommon(tensor: Tensor) -> Saved:
 
 def unpack(saved: Saved, node: Node) -> Tensor:
     """Return the tensor a node saved. Raises RuntimeError where it was freed, or written to since."""
+    if type(saved) is SavedResult and saved.write is None and saved.storage.version == saved.version:
+        return saved.tensor((node, saved.number) if isinstance(node, MultipleOutputs) else node)
     if isinstance(saved, Tensor):
         if (extra := saved.extra) is None or extra.storage is None:
             return saved

@@ -80,7 +80,7 @@ class Placed(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """A base and a view in one buffer."""
+    """A base and a view in one buffer. The compiled core makes others, of views of rows (`runtime/fast/rebasing.c`)."""
 
     base: Placed
     view: Placed
@@ -108,15 +108,12 @@ class _Window(NamedTuple):
         second = Placed(view.shape, view.stride(), own, view.dtype in COMPLEX)
         return cls(first, second, max(first.length(), second.length()))
 
-    def serves_arrays(self, grad: Any) -> bool:
-        """Whether the base fills the buffer row by row, no two elements of the view meet, and nobody but NumPy is to
-        see what is done with this gradient."""
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether the base fills the buffer row by row, and no two elements of the view meet."""
         shape, strides, offset, is_paired = self.base
         return (
-            type(grad) is Tensor
-            and type(grad.array) is np.ndarray
-            and not with_modes(grad.keys) & ~CPU_ALONE
-            and not offset
+            not offset
             and not is_paired
             and not self.view.is_paired
             and strides == contiguous_strides(shape)
@@ -138,11 +135,29 @@ class _Window(NamedTuple):
         return made
 
 
+def _serves_arrays(window: Any, grad: Any) -> bool:
+    """Whether arrays serve a window, and nobody but NumPy is to see what is done with this gradient."""
+    return (
+        type(grad) is Tensor
+        and type(grad.array) is np.ndarray
+        and not with_modes(grad.keys) & ~CPU_ALONE
+        and (type(window) is not _Window or window.is_of_rows)
+    )
+
+
+def _whole(window: Any) -> _Window:
+    """Return a window of the compiled core's as one that is seen here."""
+    if type(window) is _Window:
+        return window
+    shape, *of_view = window.described()
+    return _Window(Placed(shape, contiguous_strides(shape), 0), Placed(*of_view), count(shape))
+
+
 class ViewOfBase(Node):
     """The node of a view: its gradient is put where its elements lie in the base."""
 
     __slots__ = ("window",)
-    window: _Window
+    window: Any  # a _Window, or the core's
 
     @classmethod
     def of(cls, view: Tensor, base: Tensor) -> ViewOfBase:
@@ -160,7 +175,7 @@ class ViewOfBase(Node):
         made.window = write.window
         made.sequence = next_sequence()
         made.extra = None
-        made.shape = write.window.view.shape
+        made.shape = _whole(write.window).view.shape
         made.dtype = write.dtype
         return made
 
@@ -170,8 +185,8 @@ class ViewOfBase(Node):
 
     def apply(self, grad: Any) -> Sequence[Any]:
         """Return the gradient of the base."""
-        window = self.window
-        if window.serves_arrays(grad):
+        window = _whole(self.window)
+        if _serves_arrays(window, grad):
             array = np.zeros(window.base.shape, grad.array.dtype)
             window.part(array)[...] = grad.array
             return (wrap(array),)
@@ -186,7 +201,7 @@ class WriteToView(Node):
 
     __slots__ = ("__weakref__", "fn", "window")
     fn: Node | None
-    window: _Window
+    window: Any  # a _Window, or the core's
     saved = ("fn",)
 
     @classmethod
@@ -215,10 +230,11 @@ class WriteToView(Node):
     def apply(self, grad: Any) -> Sequence[Any]:
         """Return the gradients of the base before the write, and of the write's other operands."""
         assert self.fn is not None
-        if self.window.serves_arrays(grad):
+        if _serves_arrays(self.window, grad):
             return self._apply_to_array(grad.array, self.fn)
-        base, view, _ = self.window
-        flat = base.put(self.window.buffer(grad), grad)
+        window = _whole(self.window)
+        base, view, _ = window
+        flat = base.put(window.buffer(grad), grad)
         written, *others = self.fn.apply(aten["clone.default"](view.within(flat)))
         if self.edges[0] is None:
             return (None, *others)
@@ -238,6 +254,6 @@ class WriteToView(Node):
         elif type(written) is Tensor and type(written.array) is np.ndarray:
             part[...] = written.array
         else:
-            base, view, _ = self.window
+            base, view, _ = _whole(self.window)
             return (base.within(view.put(wrap(array.reshape(-1)), written)), *others)
         return (wrap(array), *others)

@@ -28,6 +28,7 @@ from opwright.dispatch.kernel_forms import (
 )
 from opwright.dispatch.mixed_devices import on_one_device
 from opwright.dispatch.plain_arrays import call_with_arrays
+from opwright.dispatch.planned_kernels import with_views
 from opwright.dispatch.precedence import AMBIGUOUS, Entry
 from opwright.dispatch.registry import registry
 from opwright.hooks import hooks
@@ -122,6 +123,8 @@ def compose_registration(
             raise missing(operator, key, keys)
         case _:
             function = _calling(operator, key, keys, kernel)
+            if registration.key is DispatchKey.CompositeImplicitAutograd:
+                function = with_views(function, operator.signature, keys)
             # (random factories fill what they made in place, and nobody wrote to a new tensor)
             is_one = is_wrapped or "nondeterministic_seeded" in operator.tags
             is_of_backend = key.bit & BACKENDS or key is DispatchKey.Undefined
@@ -304,7 +307,7 @@ def _select_backend(operator: Operator, position: int, mode: int) -> Function:
         keys = mode | (CPU if device is None or device.type == "cpu" else _backend_bit(device))
         return (operator.table.get(keys) or operator.resolve(keys))(*args)
 
-    return select_backend
+    return select_backend if fast is None else fast.Selector(select_backend, operator.table, mode | CPU, position)
 
 
 def _backend_bit(device: Device) -> int:

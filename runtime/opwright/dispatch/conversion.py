@@ -20,6 +20,7 @@ from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import CANONICAL, DType, as_dtype
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.arrays.generator import Generator
+from opwright.arrays.size import Size
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic, sym_float
 from opwright.tensors.tensor import Tensor
 
@@ -35,6 +36,7 @@ Convert = Callable[[Any], Any]
 _ANNOTATION: Final = re.compile(r"(?<=[\w\]])\([a-z0-9*|!> -]*\)")  # `(int)` alone is a tuple
 _LIST: Final = re.compile(r"(.*)\[(\d*)\]")
 _LARGEST: Final = 2**63
+_SHAPES: Final = frozenset((tuple, Size))
 
 
 class Mismatch(Exception):
@@ -87,7 +89,7 @@ def _list_of(convert: Convert, size: int | None) -> Convert:
     is_of_ints = convert in (_to_int, _to_sym_int)
 
     def to_list(value: Any) -> list[Any]:
-        if is_of_ints and type(value) is tuple:  # a shape, most often
+        if is_of_ints and type(value) in _SHAPES:
             for item in value:
                 if type(item) is not int or not -_LARGEST <= item < _LARGEST:
                     break

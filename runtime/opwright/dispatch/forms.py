@@ -42,11 +42,12 @@ if fast is not None:
 _OBJECTS: Final = ("ScalarType", "Layout", "MemoryFormat", "str", "Device")  # of which some are given again and again
 
 
-def stub(function: Function, callee: Operator | Overloaded) -> Function:
-    """Return what is called for a generated function: it, or what serves common calls in its place."""
+def stub(function: Function, callee: Operator | Overloaded, *, gives_tuples: bool = False) -> Function:
+    """Return what is called for a generated function: it, or what serves common calls in its place. One that
+    `gives_tuples` does so where the operator returns a list."""
     if fast is None:
         return function
-    made: Function = fast.Stub(function, functools.partial(plan, callee))
+    made: Function = fast.Stub(function, functools.partial(_plan_of_tuples if gives_tuples else plan, callee))
     return made
 
 
@@ -91,6 +92,12 @@ def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str,
         return _plan(callee, args, kwargs, len(args))
     except ArgumentError:
         return _plan(callee, args, kwargs, _ints_at_the_end(args))
+
+
+def _plan_of_tuples(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+    """Return the form of a call that gives a tuple where the operator returns a list."""
+    found = plan(callee, args, kwargs)
+    return found if found is None or found[-1] is not None else (*found[:-1], tuple)
 
 
 def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any], rest: int) -> Plan | None:

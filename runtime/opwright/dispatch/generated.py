@@ -95,11 +95,12 @@ def _with_out(schema: str, overload: str) -> str:
 class Overloaded:
     """The operators of one name as a generated package knows them. The `first` serves most calls of its function."""
 
-    __slots__ = ("_function", "_out", "_packet", "_positional", "operators", "table")
+    __slots__ = ("_chosen", "_function", "_out", "_packet", "_positional", "operators", "table")
 
     def __init__(self, first: Operator, *others: Operator) -> None:
         self.operators = (first, *others)
         self._packet: Packet | None = None
+        self._chosen: dict[Any, Operator] | None = None  # the packet's: by the types of arguments
         self.table = first.table  # where `lookup` looks
         self._function: Function | None = None
         self._out: _Out | None = _NOT_LOOKED_FOR
@@ -119,7 +120,11 @@ class Overloaded:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the first operator that the arguments fit, also by other names (`keywords`)."""
-        return (self._packet or self.packet).call(args, kwargs, named=True)
+        if self._chosen is None:
+            self._chosen = registry.overloads[self.packet.name].chosen
+        operator = None if kwargs else self._chosen.get(tuple(map(type, args)))
+        stub = None if operator is None else operator.straight_stub
+        return self.packet.call(args, kwargs, named=True) if stub is None else stub(*args)
 
     def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call with the values of the function's parameters, and with what was given by names of no parameter."""
@@ -210,7 +215,7 @@ def function_of(
     too. One that `gives_tuples` does so where the operators return lists."""
 
     def attach(function: Function) -> Function:
-        called = function if gives_tuples else forms.stub(function, overloaded)
+        called = forms.stub(function, overloaded, gives_tuples=gives_tuples)
         if operator is not None:
             operator.stub = called
         overloaded.serve_by(called, gives_tuples=gives_tuples)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from opwright.dispatch.planned_calls import planned_calls
 from opwright.dispatch.planned_kernels import with_plans
 from opwright.dispatch.ufunc_kernels import with_ufunc
 from opwright.errors import RegistrationError
@@ -146,6 +147,8 @@ class Lazy:
             arrays = getattr(module, self.arrays) if self.arrays else None
             forms = getattr(module, f"{self.general}_forms", None)
             planned = general if forms is None else with_plans(general, forms)
+            if dense is None and forms is not None:
+                dense = planned_calls(general, forms)
             self.loaded = Shim(*with_ufunc(self.module, self.general, (planned, dense, arrays)))
 
     def __repr__(self) -> str:

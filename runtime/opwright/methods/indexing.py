@@ -20,6 +20,7 @@ from opwright.arrays.layouts import surely_empty
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place
 from opwright.dispatch.aten import aten
 from opwright.dispatch.namespaces import ops
+from opwright.dispatch.planned_kernels import indexing
 from opwright.hooks import hooks
 from opwright.keys import FRONT_MODE, META
 from opwright.tensors.tensor import Tensor, install_methods, wrap
@@ -45,6 +46,7 @@ class Indexable:
 
     __slots__ = ()
 
+    @indexing
     def __getitem__(self, index: Any) -> Any:
         if type(index) in _INTS:
             return _select(self, 0, index)

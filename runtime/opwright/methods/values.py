@@ -8,12 +8,13 @@ import numpy as np
 
 from opwright.arrays.devices import backend_of
 from opwright.arrays.dtypes import INEXACT, REDUCED
+from opwright.core import fast
 from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
 from opwright.keys import FRONT_MODE, GRAD, META, TANGENT, WATCHED
 from opwright.state import with_modes
 from opwright.tensors.construction import tensor
-from opwright.tensors.tensor import install_methods
+from opwright.tensors.tensor import Tensor, install_methods
 
 __all__ = ["Valued"]
 
@@ -133,3 +134,7 @@ class Valued:
                     "Use Tensor.cpu() to copy the tensor to host memory first."
                 )
         return backend_of(self.array).to_numpy(self.array)
+
+
+if fast is not None:
+    fast.serve_elements(Tensor, _UNCOMMON)

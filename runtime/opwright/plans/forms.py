@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 from opwright.arrays import layouts
@@ -25,6 +26,7 @@ class Form:
     `converts`: the answer is converted to `dtype` whatever it is; else it must be of a dtype that promotes to it.
     `may_overlap`: PyTorch lets the operator write to a tensor whose elements share memory (`zero_` to an expanded one).
     `odd`: the bit that a tensor of this layout carries among its keys. Sizes may be symbolic, for tensors without data.
+    `numbers`: the operands behind the first, cast, where these are numbers of whose values the form is (`KnownForm`).
     """
 
     __slots__ = (
@@ -36,6 +38,7 @@ class Form:
         "dtype",
         "exact_scalars",
         "may_overlap",
+        "numbers",
         "odd",
         "pointwise",
         "produces",
@@ -75,6 +78,7 @@ class Form:
         self.pointwise = pointwise
         self.exact_scalars = exact_scalars
         self.may_overlap = may_overlap
+        self.numbers: Sequence[Any] | None = None
 
     def converted(self, dtype: DType) -> Form:
         """Return the form of a result of another dtype, to which the kernel's answer is converted."""

@@ -3,12 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
+from opwright.core import fast
+from opwright.keys import DENSE_CPU
 from opwright.plans.forms import Form, Forms
 from opwright.plans.plan import Plan, cast_operands
 
-__all__ = ["KnownForms", "KnownViews"]
+__all__ = ["KnownForm", "KnownForms", "KnownViews"]
+
+
+_OTHERS: Final = frozenset("tol.")  # arguments of which the key has nothing
+
+
+class KnownForm(Form):
+    """A form that one operator keeps by a key. `keys` are those of a tensor of it on the CPU.
+
+    `is_laid_out`: an answer of the kernel lay as planned, and so will those to come, since nothing that is not in the
+    key says how they lie (`may_settle`).
+    """
+
+    __slots__ = ("is_laid_out", "keys", "may_settle")
+
+    def __init__(self, form: Form, operands: Sequence[Any], *, may_settle: bool) -> None:
+        for name in Form.__slots__:
+            setattr(self, name, getattr(form, name))
+        self.keys = DENSE_CPU | form.odd
+        self.may_settle = may_settle
+        self.is_laid_out = False
+        self.numbers = _cast_numbers(form, operands)
+
+    def lies_as_planned(self, answer: Any) -> bool:
+        """Whether an answer of the kernel has the planned strides, which is remembered."""
+        found: bool = answer.strides == self.steps
+        self.is_laid_out = found and self.may_settle
+        return found
+
+
+def _cast_numbers(form: Form, operands: Sequence[Any]) -> Sequence[Any] | None:
+    """Return the numbers behind an array, cast; None where there is more to cast, or a zero, whose sign no key has."""
+    if not form.casts or form.casts[0] or not all(map(_is_kept, operands[1:])):
+        return None
+    found: Sequence[Any] = cast_operands(form, operands)[1:]
+    return found
+
+
+def _is_kept(value: Any) -> bool:
+    return value is None or (type(value) in (int, float, bool) and value != 0)
 
 
 class KnownForms(Forms):
@@ -47,13 +88,17 @@ class KnownForms(Forms):
 
         None where there are no forms, or arrays are cast twice.
         """
-        parts = [part for kind, value in zip(self.kinds, args, strict=True) for part in _key_parts(kind, value)]
-        found = self.straight.get(parts[0] if len(parts) == 1 else tuple(parts))
+        found = self.straight.get(self.key_of(args))
         forms = found if isinstance(found, tuple) else (found,)
         if found is None or not any(form.casts for form in forms):
             return None if found is None else (forms, None)
         cast = self._cast(found, args) if isinstance(found, Form) else None
         return None if cast is None else (forms, cast)
+
+    def key_of(self, args: Sequence[Any]) -> Any:
+        """Return the key of a call."""
+        parts = [part for kind, value in zip(self.kinds, args, strict=True) for part in _key_parts(kind, value)]
+        return parts[0] if len(parts) == 1 else tuple(parts)
 
     def _cast(self, form: Form, args: Sequence[Any]) -> tuple[Any, ...] | None:
         """Return what becomes of the arguments that are cast; None where more is to be done than one cast each."""
@@ -77,7 +122,15 @@ class KnownForms(Forms):
         plans = (plan,) if isinstance(plan, Plan) else tuple(plan)
         if not _are_as_given(plans[0], operands):
             raise RuntimeError("a rule whose plans are kept must take the operands as they are")
-        return self.keep(key, plans[0].form if isinstance(plan, Plan) else tuple(each.form for each in plans))
+        own = self._own(plans[0].form, operands), *[self._own(each.form, ()) for each in plans[1:]]
+        return self.keep(key, own[0] if isinstance(plan, Plan) else own)
+
+    def _own(self, form: Form, operands: Sequence[Any]) -> KnownForm:
+        """Return a form of its own for what is known of the operator's answers."""
+        is_simple = not form.odd or not form.shape  # (how others lie may depend on the data)
+        is_alone = fast is None or self.kernel is None  # the core may come here with an answer that it has refused
+        may_settle = is_alone and is_simple and bool(self.kinds) and not _OTHERS.intersection(self.kinds)
+        return KnownForm(form, operands, may_settle=may_settle)
 
     def learn_plan(self, key: Any, plan: Plan, *operands: Any) -> None:
         """Remember what the plan of a call that writes says, unless it says more than its form."""
@@ -85,7 +138,7 @@ class KnownForms(Forms):
             return
         if type(plan) is Plan:
             self.keep(key, plan.form)
-        if self.writes >= 0 and plan.may_write_straight(in_place=self.writes == 0):
+        if self.writes >= 0 and key not in self.straight and plan.may_write_straight(in_place=self.writes == 0):
             self.straight.keep(key, plan.form)
 
 

@@ -265,6 +265,8 @@ def cast_operands(form: Form, given: Sequence[Any]) -> Any:
 
     Casts go through the promoted dtype (a float32 operand of a bfloat16 result is rounded first), as in PyTorch.
     """
+    if form.numbers is not None:
+        return given[0], *form.numbers
     return [_cast(form, each) if cast else each for each, cast in zip(given, form.casts, strict=True)]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from opwright.arrays.dtypes import check_differentiable
+from opwright.core import fast
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["FACTORIES", "METHODS", "function", "method", "requires_grad_of"]
@@ -32,7 +33,8 @@ def _with_requires_grad(function: Function) -> Function:
         made = function(*args, **kwargs)
         return made if requires_grad is None else requires_grad_of(function.__name__, made, requires_grad)
 
-    return factory
+    served: Function = factory if fast is None else fast.Factory(factory, function)
+    return served
 
 
 def requires_grad_of(name: str, made: Any, requires_grad: bool) -> Any:

@@ -118,14 +118,16 @@ class Tensor(_Methods):
 
     def size(self, dim: int | None = None) -> Any:
         """Return the shape, or the size of one dimension. Raises IndexError for a dimension out of range."""
-        shape = shape_of(self.array)
-        return size_of(Size, shape) if dim is None else shape[_existing_dim(dim, len(shape))]
+        shape = self.array.shape if type(self.array) is ndarray else shape_of(self.array)
+        if type(dim) is int and -len(shape) <= dim < len(shape):
+            return shape[dim]
+        return size_of(Size, shape) if dim is None else shape[layouts.existing_dim(dim, len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
         """Return the strides in elements, or that of one dimension. Raises IndexError for a dimension out of range."""
         array = self.array
         strides = backend_of(array).strides(array)
-        return strides if dim is None else strides[_existing_dim(dim, len(strides))]
+        return strides if dim is None else strides[layouts.existing_dim(dim, len(strides))]
 
     def storage_offset(self) -> int:
         """Return how many elements of the storage lie before the first one."""
@@ -143,7 +145,7 @@ class Tensor(_Methods):
 
     def numel(self) -> int:
         """Return the number of elements."""
-        return layouts.count(shape_of(self.array))
+        return self.array.size if type(self.array) is ndarray else layouts.count(shape_of(self.array))
 
     nelement = numel
     ndimension = dim
@@ -162,6 +164,8 @@ class Tensor(_Methods):
 
     def is_contiguous(self, memory_format: object = None) -> bool:
         """Whether the elements lie in row-major order (or channels last, if that is asked) without gaps."""
+        if memory_format is None and type(self.array) is ndarray:
+            return self.array.flags.c_contiguous
         shape, strides = shape_of(self.array), self.stride()
         match str(getattr(memory_format, "name", memory_format)).removeprefix("torch."):
             case "None" | "contiguous_format":
@@ -254,12 +258,6 @@ def install_methods(holder: _Holder) -> _Holder:
         if name not in _OF_CLASSES:
             setattr(Tensor, name, value)
     return holder
-
-
-def _existing_dim(dim: int, ndim: int) -> int:
-    if ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return layouts.wrap_dim(dim, ndim)
 
 
 def wrap(array: Array) -> Tensor:

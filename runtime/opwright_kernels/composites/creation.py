@@ -14,11 +14,13 @@ from opwright.arrays.devices import Device, as_device, backend_of
 from opwright.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright.arrays.layouts import broadcast_shapes, contiguous_strides
 from opwright.arrays.promotion import NUMBERS
-from opwright.keys import META
+from opwright.keys import META, ODD
 from opwright.plans.plan import Plan, cast_array
 from opwright.state import active_modes, below_adinplaceorview
 from opwright.tensors.tensor import Tensor, wrap
 from opwright_kernels.composites.views_and_comparisons import lies_in
+from opwright_kernels.factories import filled
+from opwright_kernels.plain import is_unwatched
 
 Operand = Any  # a Tensor
 Number = complex
@@ -149,8 +151,16 @@ def _empty(self: Operand, plan: Plan, device: Any) -> Operand:
     return opwright.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
 
 
+def _is_simple(self: Operand, dtype: Any, device: Any, memory_format: Any) -> bool:
+    """Whether a tensor like this one lies row by row on the CPU, and nobody looks at how it is made."""
+    is_asked = dtype is not None or device is not None or memory_format is not None
+    return not is_asked and is_unwatched(self, self) and not self.keys & ODD
+
+
 def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """Return zeros in the shape and strides of another tensor."""
+    if _is_simple(self, dtype, device, memory_format):
+        return wrap(np.zeros(self.array.shape, self.array.dtype))
     plan = rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format)
     if plan.strides == contiguous_strides(plan.shape):
         device = self.device if device is None else device
@@ -160,6 +170,8 @@ def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: 
 
 def ones_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """Return ones in the shape and strides of another tensor."""
+    if _is_simple(self, dtype, device, memory_format):
+        return wrap(filled(np, self.array.shape, 1, self.array.dtype))
     return full_like(self, 1, dtype, layout, device, pin_memory, memory_format)
 
 

@@ -11,6 +11,8 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import COMPLEX, FLOATING, as_dtype
 from opwright.arrays.sizes import holds
+from opwright.dispatch.aten import aten as direct
+from opwright_kernels.plain import is_unwatched
 
 Operand = Any  # a Tensor
 
@@ -143,6 +145,10 @@ def cross_entropy_loss(
 ) -> Operand:
     """Return minus the logarithm of the softmax of `self` at the target: classes, or probabilities where it has the
     shape of `self`."""
+    is_of_rows = len(self.shape) == 2 and len(target.shape) == 1 and self.shape[0] == target.shape[0]
+    if is_of_rows and not label_smoothing and is_unwatched(self, target):
+        logarithm = direct["_log_softmax.default"](self, 1, False)
+        return direct["nll_loss_forward.default"](logarithm, target, weight, reduction, ignore_index)[0]
     aten = opwright.ops.aten
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

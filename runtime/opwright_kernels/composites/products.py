@@ -11,9 +11,12 @@ import numpy as np
 
 import opwright
 from opwright.arrays import layouts
+from opwright.arrays.devices import shape_of
 from opwright.arrays.sizes import guard_or_false, holds
+from opwright.dispatch.aten import aten as direct
 from opwright.plans.operands import check_inexact, check_square
 from opwright.tensors.tensor import wrap
+from opwright_kernels.linear_algebra import matrix_product
 from opwright_kernels.plain import arrays_of, is_unwatched
 
 Operand = Any  # a Tensor
@@ -21,7 +24,7 @@ Operand = Any  # a Tensor
 
 def matmul(self: Operand, other: Operand) -> Operand:
     """Multiply over the last two dimensions; vectors count as a row or a column, the dimensions before broadcast."""
-    left, right = len(self.shape), len(other.shape)
+    left, right = len(shape_of(self.array)), len(shape_of(other.array))
     if left == right == 2:
         return opwright.mm(self, other)
     if left >= 2 <= right:
@@ -49,19 +52,20 @@ def matmul(self: Operand, other: Operand) -> Operand:
 def _product_of_arrays(left: Any, right: Any) -> Any:
     """Return the product of NumPy arrays of 2 or more dimensions; None where they do not broadcast."""
     if right.ndim == 2:
-        return np.matmul(left.reshape(-1, left.shape[-1]), right).reshape(*left.shape[:-1], right.shape[-1])
+        rows = matrix_product(np, left.reshape(-1, left.shape[-1]), right)
+        return rows.reshape(*left.shape[:-1], right.shape[-1])
     try:
-        return np.matmul(left, right)
+        return matrix_product(np, left, right)
     except ValueError:
         return None
 
 
 def _folded_product(self: Operand, other: Operand) -> Operand:
     """Multiply by one matrix on the right: the dimensions before are rows of one matrix on the left."""
-    aten = opwright.ops.aten
-    rows = aten.reshape(self, [prod(self.shape[:-1]), self.shape[-1]])
-    product = aten.mv(rows, other) if len(other.shape) == 1 else aten.mm(rows, other)
-    return aten.view(product, [*self.shape[:-1], *other.shape[1:]])
+    *outer, inner = self.shape
+    rows = direct["reshape.default"](self, [prod(outer), inner])
+    product = direct["mv.default"](rows, other) if len(other.shape) == 1 else direct["mm.default"](rows, other)
+    return direct["view.default"](product, [*outer, *other.shape[1:]])
 
 
 def _batched_product(self: Operand, other: Operand) -> Operand:
@@ -74,9 +78,9 @@ def _batched_product(self: Operand, other: Operand) -> Operand:
     count = prod(batch)
     is_plain = len(self.shape) > 1 < len(other.shape) and count and is_unwatched(self, other)
     if is_plain and batch == rows[:-2] == columns[:-2]:
-        matrices = aten.reshape(self, [count, *rows[-2:]])
-        product = aten.bmm(matrices, aten.reshape(other, [count, *columns[-2:]]))
-        return aten.view(product, [*batch, *product.shape[1:]])
+        matrices = direct["reshape.default"](self, [count, *rows[-2:]])
+        product = direct["bmm.default"](matrices, direct["reshape.default"](other, [count, *columns[-2:]]))
+        return direct["view.default"](product, [*batch, *product.shape[1:]])
     matrices = aten.reshape(aten.expand(aten.reshape(self, rows), [*batch, *rows[-2:]]), [count, *rows[-2:]])
     others = aten.reshape(aten.expand(aten.reshape(other, columns), [*batch, *columns[-2:]]), [count, *columns[-2:]])
     kept = batch + ([rows[-2]] if len(self.shape) > 1 else []) + ([columns[-1]] if len(other.shape) > 1 else [])

@@ -7,12 +7,36 @@ from typing import Any
 
 import opwright
 from opwright.arrays.dtypes import COMPLEX, as_dtype
+from opwright.arrays.sizes import guard_or_false
+from opwright.core import compiled
 from opwright.keys import META
 from opwright.levels.inside import stands_for_samples
+from opwright_kernels.gradients.pointwise import scaled
 from opwright_kernels.gradients.reductions import add_gradients, product_of_others
 
 Tensor = Any
 aten = opwright.ops.aten
+
+
+@compiled
+def first_factor_gradient(grad: Tensor, other: Tensor, strides: Sequence[int], alpha: Any = 1) -> Tensor:
+    """Return alpha * grad @ other.mH, the gradient of a product's first factor, which has the strides: by columns where
+    it lies so, as the gradient of what it was transposed from wants it."""
+    if _are_of_columns(strides, grad.shape[0]):
+        return scaled(aten.mm(other.conj(), grad.mT).mT, alpha)
+    return scaled(aten.mm(grad, other.mH), alpha)
+
+
+@compiled
+def second_factor_gradient(grad: Tensor, other: Tensor, strides: Sequence[int], alpha: Any = 1) -> Tensor:
+    """Return alpha * other.mH @ grad, the gradient of a product's second factor, likewise."""
+    if _are_of_columns(strides, other.shape[1]):
+        return scaled(aten.mm(grad.mT, other.conj()).mT, alpha)
+    return scaled(aten.mm(other.mH, grad), alpha)
+
+
+def _are_of_columns(strides: Sequence[int], rows: int) -> bool:
+    return guard_or_false(strides[0] == 1) and guard_or_false(strides[1] == rows)
 
 
 def trace_backward(grad: Tensor, shape: Sequence[int]) -> Tensor:
@@ -33,13 +57,11 @@ def det_backward(grad: Tensor, A: Tensor, det: Tensor, LU: Tensor, pivots: Tenso
     """Return grad * conj(det) * A^-H. Where A has no inverse, it is that of a matrix near to it, or, if a further
     gradient may be asked for, made of singular values: for each the product of all others."""
     if not opwright.is_grad_enabled():
-        diagonal = aten.diagonal(LU, 0, -2, -1)
-        moved = aten.where(diagonal == 0, opwright.finfo(LU.dtype).eps, aten.zeros_like(diagonal))
-        in_place = pivots == aten.arange(1, pivots.shape[-1] + 1, device=pivots.device)
-        det = aten.prod(aten.where(in_place, diagonal + moved, -(diagonal + moved)), -1)
+        factors = LU
+        if stands_for_samples(A) or A.keys & META or bool((det == 0).any()):
+            factors, det = _without_zeros(LU, pivots)
         scale = (grad * aten.conj(det)).unsqueeze(-1).unsqueeze(-1)
         is_transposed = A.is_contiguous() and as_dtype(A.dtype) not in COMPLEX  # the factors are those of A.mT
-        factors = LU + aten.diag_embed(moved)
         return aten.linalg_lu_solve(factors, pivots, scale * _identity_like(A), adjoint=not is_transposed)
     if stands_for_samples(A):
         is_singular = (det == 0).unsqueeze(-1).unsqueeze(-1)
@@ -52,6 +74,14 @@ def det_backward(grad: Tensor, A: Tensor, det: Tensor, LU: Tensor, pivots: Tenso
         return (U * (scale.unsqueeze(-1) * product_of_others(S, -1)).unsqueeze(-2)) @ Vh
     scale = (grad * aten.conj(det)).unsqueeze(-1).unsqueeze(-1)
     return _adjoint_inverse_times(A, scale * _identity_like(A))
+
+
+def _without_zeros(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the factors and the determinant of a matrix near to that of `LU`, with no zero on its diagonal."""
+    diagonal = aten.diagonal(LU, 0, -2, -1)
+    moved = aten.where(diagonal == 0, opwright.finfo(LU.dtype).eps, aten.zeros_like(diagonal))
+    in_place = pivots == aten.arange(1, pivots.shape[-1] + 1, device=pivots.device)
+    return LU + aten.diag_embed(moved), aten.prod(aten.where(in_place, diagonal + moved, -(diagonal + moved)), -1)
 
 
 def slogdet_backward(grad_sign: Tensor | None, grad_logabsdet: Tensor | None, A: Tensor, sign: Tensor) -> Tensor | None:

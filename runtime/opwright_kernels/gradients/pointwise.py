@@ -8,11 +8,14 @@ from typing import Any
 
 import opwright
 from opwright.arrays.dtypes import COMPLEX, as_dtype
+from opwright.autograd.quick import conjugate_of, is_array_alone
+from opwright.core import compiled
 
 Tensor = Any
 aten = opwright.ops.aten
 
 
+@compiled
 def scaled(value: Tensor, factor: Any) -> Tensor:
     """Return the product; `value` itself where the factor is the number 1."""
     return value if isinstance(factor, bool | int | float | complex) and factor == 1 else value * factor
@@ -149,7 +152,9 @@ def pow_self_backward(grad: Tensor, self: Tensor, exponent: Any) -> Tensor:
     if isinstance(exponent, bool | int | float | complex):
         if exponent == 0:
             return aten.zeros_like(grad)
-        return grad * aten.conj(exponent * aten.pow(self, exponent - 1))
+        return grad * conjugate_of(
+            exponent * (self if exponent == 2 and is_array_alone(self) else aten.pow(self, exponent - 1))
+        )
     slope = exponent * aten.pow(self, exponent - 1)
     return aten.where(exponent == 0, 0.0, grad * aten.conj(slope))
 

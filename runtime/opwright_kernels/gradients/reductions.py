@@ -9,6 +9,8 @@ from typing import Any
 import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import COMPLEX, as_dtype, opmath
+from opwright.autograd.quick import expanded, is_array_alone
+from opwright.tensors.tensor import wrap
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -25,6 +27,10 @@ def _dims(dim: Any, ndim: int) -> list[int]:
 def restored(value: Tensor, ndim: int, dim: Any, keepdim: bool) -> Tensor:
     """Return a reduced value with the reduced dimensions of size 1 put back."""
     if not keepdim and ndim:
+        if is_array_alone(value) and value.array.flags.c_contiguous:
+            kept = iter(value.array.shape)
+            dims = _dims(dim, ndim)
+            return wrap(value.array.reshape([1 if place in dims else next(kept) for place in range(ndim)]))
         for place in _dims(dim, ndim):
             value = aten.unsqueeze(value, place)
     return value
@@ -44,7 +50,7 @@ def add_gradients(first: Tensor | None, second: Tensor | None) -> Tensor | None:
 
 def sum_backward(grad: Tensor, shape: Sequence[int], dim: Any, keepdim: bool) -> Tensor:
     """Return the gradient for each element that was added."""
-    return restored(grad, len(shape), dim, keepdim).expand(shape)
+    return expanded(restored(grad, len(shape), dim, keepdim), shape)
 
 
 def mean_backward(grad: Tensor | None, shape: Sequence[int], dim: Any, keepdim: bool) -> Tensor | None:

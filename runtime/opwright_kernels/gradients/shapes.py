@@ -6,8 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import opwright
 from opwright.arrays import layouts
+from opwright.autograd.quick import is_array_alone
+from opwright.tensors.tensor import wrap
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -124,6 +128,9 @@ def split_with_sizes_backward(
     if given is None:
         return None
     dim = dim % len(shape)
+    found: list[Any] = list(grads)
+    if all(is_array_alone(grad) and grad.array.flags.c_contiguous for grad in found):
+        return wrap(np.concatenate([grad.array for grad in found], dim))
     pieces = [
         aten.new_zeros(given, [*shape[:dim], size, *shape[dim + 1 :]]) if grad is None else grad
         for grad, size in zip(grads, sizes, strict=True)
@@ -152,6 +159,8 @@ def cat_backward(grad: Tensor, shapes: Sequence[Sequence[int]], dim: int) -> lis
     """Return the piece of each tensor; one of shape (0,) is joined with anything, and has none."""
     ndim = grad.ndim
     sizes = [0 if len(shape) == 1 and shape[0] == 0 and ndim != 1 else shape[dim] for shape in shapes]
+    if is_array_alone(grad) and all(len(shape) == ndim for shape in shapes):
+        return [wrap(piece) for piece in np.split(grad.array, np.cumsum(sizes[:-1]), dim)]
     pieces = aten.split_with_sizes(grad, sizes, dim)
     return [
         aten.new_zeros(grad, shape) if len(shape) != ndim else piece

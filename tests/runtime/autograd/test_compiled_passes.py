@@ -6,6 +6,7 @@ import importlib
 import math
 import pkgutil
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,10 @@ FORMS: dict[str, Call] = {
     "maximum": opwright.maximum,
     "sums": lambda x, y: x.sum() * y.mean(),
     "matrices": lambda x, y: (x @ y.t()).relu(),
+    "added to a product": lambda x, y: opwright.addmm(x[0], x, y.t()) + opwright.addmm(y, x.t(), y, beta=0.5, alpha=2),
+    "rows broadcast": lambda x, y: (
+        (x + y[0]) * (x.sum(0) + y).reshape(2, 2, 4).mean(0).repeat(2, 1) + y[0, :2].repeat(2)
+    ),
     "several results": lambda x, y: opwright.cat(x.chunk(2)[::-1]) * opwright.stack(y.unbind()),
     "a fan": lambda x, y: sum((x * number + y for number in range(9)), x),
     "one twice": lambda x, y: opwright.add(x, x) + y,
@@ -209,6 +214,36 @@ def test_what_a_backward_pass_leaves() -> None:
     assert x.grad._version == version + 1
     del y
     assert alive() is None
+
+
+def test_leaves_take_the_memory_of_views_that_nobody_has() -> None:
+    """The gradient of a weight that was transposed is not copied, unless somebody else has it."""
+    x = opwright.ones(3, 2)
+    weight = opwright.ones(4, 2).requires_grad_()
+    opwright.mm(x, weight.t()).sum().backward()
+    assert weight.grad is not None and weight.grad.array.base is None and weight.grad.stride() == (2, 1)
+    weight.grad, turned = None, weight.t()
+    turned.retain_grad()
+    opwright.mm(x, turned).sum().backward()
+    assert turned.grad is not None and not np.shares_memory(weight.grad.array, turned.grad.array)
+    assert turned.grad.stride() == (1, 2)
+    kept: list[Any] = []
+    weight.grad, turned = None, weight.t()
+    turned.register_hook(lambda grad: kept.append(grad.array))
+    opwright.mm(x, turned).sum().backward()
+    assert kept and not np.shares_memory(weight.grad.array, kept[0])
+
+
+@pytest.mark.parametrize("large", [3e38, np.inf])
+def test_sums_that_overflow_are_told_as_ever(large: float) -> None:
+    """A bias whose gradient is too large warns as the operator does."""
+    bias = opwright.zeros(2).requires_grad_()
+    grad = opwright.from_numpy(np.full((3, 2), large, np.float32))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        (bias + opwright.zeros(3, 2)).backward(grad)
+    assert [str(each.message) for each in told] == (["overflow encountered in reduce"] if large < np.inf else [])
+    assert bias.grad is not None and bias.grad.tolist() == [np.inf, np.inf]
 
 
 def test_threads_add_to_one_leaf() -> None:

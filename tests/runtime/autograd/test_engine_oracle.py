@@ -216,6 +216,21 @@ def test_gradients_take_the_dtype_of_what_they_belong_to() -> None:
     check(programme)
 
 
+def test_gradients_of_factors_lie_as_the_factors() -> None:
+    def programme(t: Any) -> Any:
+        found = []
+        for turned in ((False, False), (True, False), (False, True), (True, True)):
+            shapes = zip(((3, 4), (4, 5)), turned, strict=True)
+            x, y = (t.ones(shape[::-1]).t() if way else t.ones(shape) for shape, way in shapes)
+            x, y = x.requires_grad_(), y.requires_grad_()
+            for product in (t.mm(x, y), t.addmm(t.ones(5), x, y), t.addmm(y[0], x, y, alpha=2)):
+                grads = t.autograd.grad(product.sum(), (x, y))
+                found += [(grad.stride(), grad) for grad in grads]
+        return found
+
+    check(programme)
+
+
 def test_strides_of_gradients_follow_the_leaf() -> None:
     def programme(t: Any) -> Any:
         x = t.ones(2, 3).t().clone().requires_grad_()

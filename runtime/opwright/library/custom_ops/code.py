@@ -29,11 +29,11 @@ from opwright.library.custom_ops.results import result_checker
 from opwright.state import Modes, active_modes, reset_modes, set_modes
 from opwright.tensors.tensor import Tensor, wrap
 
-__all__ = ["FunctionKernel", "OperatorCode", "code_of"]
+__all__ = ["UNRECORDED", "FunctionKernel", "OperatorCode", "code_of", "takes_all_as_given"]
 
 Function = Callable[..., Any]
 _BELOW_AUTOGRAD: Final = ~(AUTOGRAD | GRAD | VIEW)
-_UNRECORDED: Final = Modes(0, _BELOW_AUTOGRAD)
+UNRECORDED: Final = Modes(0, _BELOW_AUTOGRAD)
 
 
 def unrecorded(modes: Modes) -> Modes:
@@ -53,7 +53,7 @@ _KNOWN: Final[dict[str, Any]] = {
     "Layout": Layout,
     "MemoryFormat": MemoryFormat,
     "Tensor": Tensor,
-    "UNRECORDED": _UNRECORDED,
+    "UNRECORDED": UNRECORDED,
     "VIEW": VIEW,
     "__name__": "opwright.library.custom_ops.rendered",
     "active_modes": active_modes,
@@ -116,6 +116,15 @@ def code_of(declaration: str, arrays: tuple[int, ...] = (), returns_arrays: bool
     return found
 
 
+def takes_all_as_given(operator: Operator) -> bool:
+    """Whether functions are called with the operator's arguments as they are, by position, and it returns one new
+    Tensor."""
+    signature = operator.signature
+    is_one = signature.returns == ("Tensor",) and signature.aliases == (None,)
+    is_given = signature.positional == len(signature.names)
+    return is_one and is_given and not any(argument.is_list for argument in signature.tensors)
+
+
 class FunctionKernel(Lazy):
     """A user's function as a kernel of a custom operator: around it rendered code, which is made when a call needs it
     first. `arrays` are the positions of the arguments that it takes as arrays."""
@@ -150,17 +159,10 @@ class FunctionKernel(Lazy):
                 lambda *args: call_with_arrays(operator, args),
             )
         kernel = code.kernel_of(self._function, check)
-        if fast is not None and self._takes_all_as_given():
+        if fast is not None and not self._arrays and not self._returns_arrays and takes_all_as_given(operator):
             count = len(operator.signature.names)
-            kernel = fast.UserKernel(kernel, self._function, count, (), check, _UNRECORDED)
+            kernel = fast.UserKernel(kernel, self._function, count, (), check, UNRECORDED)
         self.loaded = Shim(kernel, None, on_arrays)
-
-    def _takes_all_as_given(self) -> bool:
-        """Whether the function is called with the operator's arguments as they are, and returns one new Tensor."""
-        signature = self._operator.signature
-        is_one = signature.returns == ("Tensor",) and signature.aliases == (None,) and not self._returns_arrays
-        is_given = signature.positional == len(signature.names) and not self._arrays
-        return is_one and is_given and not any(argument.is_list for argument in signature.tensors)
 
     def __repr__(self) -> str:
         return f"{self._function!r}"

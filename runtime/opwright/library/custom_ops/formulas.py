@@ -6,11 +6,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from opwright.arrays.devices import Device
+from opwright.autograd.recorders import configure_recording
+from opwright.core import fast
 from opwright.dispatch.introspection import place_of
 from opwright.dispatch.kernel_forms import LazyWrapper, Wrapper
 from opwright.dispatch.operator import Operator
-from opwright.library.custom_ops.code import OperatorCode, code_of
-from opwright.library.custom_ops.recording import by_position, context_of
+from opwright.library.custom_ops.code import UNRECORDED, OperatorCode, code_of, takes_all_as_given
+from opwright.library.custom_ops.recording import OperatorContext, by_position, context_of, finish, keep
 from opwright.tags import Tag
 
 __all__ = ["Formula", "check_differentiable", "check_functions"]
@@ -103,7 +106,30 @@ class Formula(LazyWrapper):
         context = context_of(self._operator, self._backward)
         signature = self._operator.signature
         setup_context = by_position(self._setup_context, signature.positional < len(signature.names))
-        self.loaded = Wrapper(code.recorded_by(context, setup_context), True)
+        made = code.recorded_by(context, setup_context)
+        if fast is not None and takes_all_as_given(self._operator) and 0 < len(signature.names) <= fast.MOST_ARGUMENTS:
+            made = _compiled(made, self._operator, context, setup_context)
+        self.loaded = Wrapper(made, True)
 
     def __repr__(self) -> str:
         return f"{self._backward!r}"
+
+
+def _compiled(
+    made: Callable[[Function], Function],
+    operator: Operator,
+    context: type[OperatorContext],
+    setup_context: Function | None,
+) -> Callable[[Function], Function]:
+    """Return what has the compiled core record calls, where that is common."""
+    configure_recording()
+    total = len(operator.signature.names)
+    tensors = sum(1 << argument.position for argument in operator.signature.tensors)
+
+    def make(below: Function) -> Function:
+        found: Function = fast.UserRecorder(
+            made(below), below, context, setup_context, keep, finish, UNRECORDED, Device("cpu"), total, tensors
+        )
+        return found
+
+    return make

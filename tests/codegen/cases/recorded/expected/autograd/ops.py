@@ -38,6 +38,7 @@ from opwright.abi import (
     unpack,
     unpack_all,
     unpack_optional,
+    zeros_for,
 )
 
 from .. import ops
@@ -159,7 +160,7 @@ class LessBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        return (zeros_for(grad, grad.shape),)
 
 
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)

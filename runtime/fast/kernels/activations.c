@@ -1,0 +1,78 @@
+/* Activations, and their backward functions. */
+
+#include "pointwise.h"
+
+#include "special_f32.h"
+#include "special_f64.h"
+
+#include <float.h>
+
+#define REAL float
+#define LARGEST FLT_MAX
+#define OF(NAME) NAME##_f32
+#include "pointwise_elements.h"
+#include "activations_loops.h"
+#undef REAL
+#undef LARGEST
+#undef OF
+
+#define REAL double
+#define LARGEST DBL_MAX
+#define OF(NAME) NAME##_f64
+#include "pointwise_elements.h"
+#include "activations_loops.h"
+#undef REAL
+#undef LARGEST
+#undef OF
+
+OF_ARRAYS(silu, 1, 0)
+OF_ARRAYS(power_below, 1, 0)
+OF_ARRAYS(log_sigmoid, 2, 0)
+OF_ARRAYS(mish, 1, 0)
+OF_ARRAYS(elu, 1, 3)
+OF_ARRAYS(leaky_relu, 1, 1)
+OF_ARRAYS(softplus, 1, 2)
+OF_ARRAYS(hardsigmoid, 1, 0)
+OF_ARRAYS(hardswish, 1, 0)
+OF_ARRAYS(silu_gradient, 2, 0)
+OF_ARRAYS(elu_gradient, 2, 3)
+OF_ARRAYS(threshold_backward, 2, 1)
+static const Elementwise gelu_how[] = {{1, 0, 0, 0, BOTH(gelu)}, {1, 0, 0, 0, BOTH(gelu_by_tanh)}};
+static const Elementwise gelu_gradient_how[] = {{2, 0, 0, 0, BOTH(gelu_gradient)}, {2, 0, 0, 0, BOTH(gelu_by_tanh_gradient)}};
+OF_ARRAYS(relu, 1, 0)
+
+/* log_sigmoid(self): the logarithm, and exp(-|self|). */
+static PyObject *serve_log_sigmoid(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    ElementwiseJob first = {0}, second = {0};
+    if (call->count != 1 || call->out != NULL || plain_floats(call->args[0]) == NULL) {
+        return NULL;
+    }
+    PyObject *power = run_elementwise(&power_below_how, call->args, NULL, &first);
+    PyObject *operands[] = {call->args[0], power}, *results = NULL;
+    PyObject *logarithm = power == NULL ? NULL : run_elementwise(&log_sigmoid_how, operands, NULL, &second);
+    if (logarithm != NULL) {
+        results = PyTuple_Pack(2, logarithm, power);
+    }
+    Py_XDECREF(power);
+    Py_XDECREF(logarithm);
+    return results;
+}
+
+const CompiledKernel activation_kernels[] = {
+    {"relu", serve_elementwise, &relu_how, QUIET},
+    {"log_sigmoid", serve_log_sigmoid, NULL, 0},
+    {"silu", serve_elementwise, &silu_how, 0},
+    {"mish", serve_elementwise, &mish_how, 0},
+    {"elu", serve_elementwise, &elu_how, 0},
+    {"leaky_relu", serve_elementwise, &leaky_relu_how, 0},
+    {"softplus", serve_elementwise, &softplus_how, 0},
+    {"hardsigmoid", serve_elementwise, &hardsigmoid_how, QUIET},
+    {"hardswish", serve_elementwise, &hardswish_how, 0},
+    {"gelu", serve_by_word, gelu_how, 0},
+    {"silu_gradient", serve_elementwise, &silu_gradient_how, OF_NUMPY},
+    {"gelu_gradient", serve_by_word, gelu_gradient_how, OF_NUMPY},
+    {"elu_gradient", serve_elementwise, &elu_gradient_how, OF_NUMPY},
+    {"threshold_backward", serve_elementwise, &threshold_backward_how, QUIET},
+    {NULL, NULL, NULL, 0},
+};

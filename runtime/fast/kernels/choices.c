@@ -1,0 +1,123 @@
+/* Elements chosen by a condition: `where`, `masked_fill`. */
+
+#include "kernels.h"
+
+#include <math.h>
+
+#include "loops.h"
+
+/* What is chosen where the mask is true, and where it is not: steps are 0 for one element that stands for all. */
+typedef struct {
+    const npy_bool *mask;
+    const char *first, *second;
+    int first_step, second_step;
+    char *to;
+    npy_intp count;
+} ChoiceJob;
+
+#define CHOOSE(NAME, TYPE)                                                                                             \
+    CLONES static void NAME(void *given) {                                                                             \
+        const ChoiceJob *job = given;                                                                                  \
+        const npy_bool *mask = job->mask;                                                                              \
+        const TYPE *xs = (const TYPE *)job->first, *ys = (const TYPE *)job->second;                                    \
+        const TYPE x = xs[0], y = ys[0];                                                                               \
+        TYPE *to = (TYPE *)job->to;                                                                                    \
+        const npy_intp count = job->count;                                                                             \
+        if (job->first_step && job->second_step) {                                                                     \
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) to[i] = mask[i] ? xs[i] : ys[i];                           \
+        } else if (job->second_step) {                                                                                 \
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) to[i] = mask[i] ? x : ys[i];                               \
+        } else if (job->first_step) {                                                                                  \
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) to[i] = mask[i] ? xs[i] : y;                               \
+        } else {                                                                                                       \
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) to[i] = mask[i] ? x : y;                                   \
+        }                                                                                                              \
+    }
+
+CHOOSE(choose_1, uint8_t)
+CHOOSE(choose_2, uint16_t)
+CHOOSE(choose_4, uint32_t)
+CHOOSE(choose_8, uint64_t)
+
+/* Return the loop for elements of so many bytes, or NULL. */
+static Work loop_of(npy_intp size) {
+    return size == 1 ? choose_1 : size == 2 ? choose_2 : size == 4 ? choose_4 : size == 8 ? choose_8 : NULL;
+}
+
+/* Return an array that lies row by row and has the mask's shape, or one element, borrowed; NULL for anything else. */
+static Array *operand_of(PyObject *object, const Array *mask, int *step) {
+    Array *array = plain_bytes(object);
+    if (array == NULL) {
+        return NULL;
+    }
+    *step = has_shape_of(array, mask);
+    return *step || (count_of(array) == 1 && PyArray_NDIM(array) <= PyArray_NDIM(mask)) ? array : NULL;
+}
+
+/* Return the array of what is chosen, of the mask's shape. */
+static PyObject *chosen(Array *mask, Array *like, ChoiceJob *job) {
+    Work loop = loop_of(element_size(like));
+    Array *result = loop == NULL ? NULL : new_of(PyArray_DESCR(like), PyArray_NDIM(mask), PyArray_DIMS(mask));
+    if (result != NULL) {
+        job->mask = (const npy_bool *)PyArray_BYTES(mask);
+        job->to = PyArray_BYTES(result);
+        job->count = count_of(mask);
+        do_work(loop, job, job->count);
+    }
+    return (PyObject *)result;
+}
+
+/* choose(condition, self, other) */
+static PyObject *serve_choose(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    ChoiceJob job;
+    Array *mask = call->count == 3 && call->out == NULL ? plain_array(call->args[0], NPY_BOOL) : NULL;
+    if (mask == NULL || count_of(mask) == 0) {
+        return NULL;
+    }
+    Array *first = operand_of(call->args[1], mask, &job.first_step);
+    Array *second = operand_of(call->args[2], mask, &job.second_step);
+    if (first == NULL || second == NULL || PyArray_DESCR(first) != PyArray_DESCR(second)) {
+        return NULL;
+    }
+    job.first = PyArray_BYTES(first);
+    job.second = PyArray_BYTES(second);
+    return chosen(mask, first, &job);
+}
+
+/* Write a number as an element of float32 or float64. Whether it is one, and stays finite where it was. */
+static int write_element(PyObject *value, int type, double *element) {
+    double number;
+    if (!read_element(value, type, &number)) {
+        return 0;
+    }
+    const float rounded = (float)number;
+    if (type == NPY_FLOAT) {
+        memcpy(element, &rounded, sizeof rounded);
+        return isfinite(rounded) || !isfinite(number);
+    }
+    *element = number;
+    return 1;
+}
+
+/* fill_where(self, mask, value) */
+static PyObject *serve_fill(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    double element;
+    ChoiceJob job = {.first = (const char *)&element, .second_step = 1};
+    Array *self = call->count == 3 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    Array *mask = self == NULL ? NULL : plain_array(call->args[1], NPY_BOOL);
+    int step;
+    if (mask == NULL || count_of(mask) == 0 || operand_of(call->args[0], mask, &step) == NULL || !step ||
+        !write_element(call->args[2], PyArray_TYPE(self), &element)) {
+        return NULL;
+    }
+    job.second = PyArray_BYTES(self);
+    return chosen(mask, self, &job);
+}
+
+const CompiledKernel choice_kernels[] = {
+    {"choose", serve_choose, NULL, QUIET},
+    {"fill_where", serve_fill, NULL, QUIET},
+    {NULL, NULL, NULL, 0},
+};

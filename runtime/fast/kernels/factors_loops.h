@@ -1,0 +1,144 @@
+/* Factors of a small matrix, and what is solved by them, for one type: included with REAL and OF(name). Matrices lie by
+ * columns, `n` elements each. */
+
+/* Copy a matrix that lies in any way. Whether all its elements are finite. */
+static int OF(read_matrix)(const Matrix *matrix, void *to) {
+    int is_finite = 1;
+    for (npy_intp j = 0; j < matrix->columns; j++) {
+        for (npy_intp i = 0; i < matrix->rows; i++) {
+            const REAL x = *(const REAL *)(matrix->from + i * matrix->row_step + j * matrix->column_step);
+            is_finite &= OF(isfinite)(x);
+            ((REAL *)to)[j * matrix->rows + i] = x;
+        }
+    }
+    return is_finite;
+}
+
+/* Return the row, from `j` on, whose element of column `j` is the largest. */
+ELEMENT npy_intp OF(find_pivot)(const REAL *column, npy_intp n, npy_intp j) {
+    npy_intp found = j;
+    for (npy_intp i = j + 1; i < n; i++) {
+        found = OF(abs)(column[i]) > OF(abs)(column[found]) ? i : found;
+    }
+    return found;
+}
+
+/* Factor P @ A = L @ U in place, as LAPACK's getrf. Return the first zero on the diagonal of U, counted from 1, or 0. */
+CLONES static int OF(eliminate)(void *matrix, npy_intp n, int32_t *pivots) {
+    REAL *a = matrix;
+    int first_zero = 0;
+    for (npy_intp j = 0; j < n; j++) {
+        REAL *column = a + j * n;
+        const npy_intp pivot = OF(find_pivot)(column, n, j);
+        pivots[j] = (int32_t)(pivot + 1);
+        if (column[pivot] == 0) {
+            first_zero = first_zero ? first_zero : (int)(j + 1);
+            continue;
+        }
+        for (npy_intp k = 0; k < n && pivot != j; k++) {
+            const REAL moved = a[k * n + j];
+            a[k * n + j] = a[k * n + pivot];
+            a[k * n + pivot] = moved;
+        }
+        for (npy_intp i = j + 1; i < n; i++) {
+            column[i] /= column[j];
+        }
+        for (npy_intp k = j + 1; k < n; k++) {
+            const REAL factor = a[k * n + j];
+            EACH_ALONE for (npy_intp i = j + 1; i < n; i++) {
+                a[k * n + i] -= column[i] * factor;
+            }
+        }
+    }
+    return first_zero;
+}
+
+/* Factor A = L @ L.T in place, from the lower triangle; the rest gets zeros. Whether A is positive-definite. */
+CLONES static int OF(take_root)(void *matrix, npy_intp n) {
+    REAL *a = matrix;
+    for (npy_intp j = 0; j < n; j++) {
+        REAL *column = a + j * n;
+        for (npy_intp k = 0; k < j; k++) {
+            const REAL factor = a[k * n + j];
+            EACH_ALONE for (npy_intp i = j; i < n; i++) {
+                column[i] -= a[k * n + i] * factor;
+            }
+        }
+        if (!(column[j] > 0)) {
+            return 0;
+        }
+        const REAL root = OF(sqrt)(column[j]);
+        for (npy_intp i = 0; i < n; i++) {
+            column[i] = i < j ? 0 : i == j ? root : column[i] / root;
+        }
+    }
+    return 1;
+}
+
+/* Solve for a column in place by a triangle, whose elements lie so far apart along its rows and columns. */
+ELEMENT void OF(substitute)(
+    const REAL *a, npy_intp down, npy_intp along, npy_intp n, int is_upper, int is_unit, REAL *x) {
+    for (npy_intp place = 0; place < n; place++) {
+        const npy_intp j = is_upper ? n - 1 - place : place;
+        x[j] = is_unit ? x[j] : x[j] / a[j * (down + along)];
+        const REAL factor = x[j];
+        const npy_intp start = is_upper ? 0 : j + 1, stop = is_upper ? j : n;
+        EACH_ALONE for (npy_intp i = start; i < stop; i++) {
+            x[i] -= a[i * down + j * along] * factor;
+        }
+    }
+}
+
+/* Solve for columns in place by a triangle; the matrix is given by rows where it is turned. */
+CLONES static void OF(solve_triangle)(
+    const void *matrix, npy_intp n, int is_turned, int is_upper, int is_unit, void *columns, npy_intp count) {
+    for (npy_intp k = 0; k < count; k++) {
+        REAL *x = (REAL *)columns + k * n;
+        if (is_turned) {
+            OF(substitute)(matrix, n, 1, n, is_upper, is_unit, x);
+        } else {
+            OF(substitute)(matrix, 1, n, n, is_upper, is_unit, x);
+        }
+    }
+}
+
+/* Swap rows of columns as the pivots say, or back. */
+static void OF(swap_rows)(const int32_t *pivots, npy_intp n, int is_back, void *columns, npy_intp count) {
+    for (npy_intp k = 0; k < count; k++) {
+        REAL *x = (REAL *)columns + k * n;
+        for (npy_intp place = 0; place < n; place++) {
+            const npy_intp j = is_back ? n - 1 - place : place;
+            const REAL moved = x[j];
+            x[j] = x[pivots[j] - 1];
+            x[pivots[j] - 1] = moved;
+        }
+    }
+}
+
+/* Write the product of the diagonal; the product of its signs, and the logarithm of its size. */
+static void OF(multiply_diagonal)(const void *matrix, npy_intp n, int is_odd, void *result) {
+    REAL product = 1;
+    for (npy_intp j = 0; j < n; j++) {
+        product *= ((const REAL *)matrix)[j * (n + 1)];
+    }
+    *(REAL *)result = is_odd ? -product : product;
+}
+
+static void OF(add_logarithms)(const void *matrix, npy_intp n, int is_odd, void *sign, void *logarithm) {
+    double total = 0;
+    int is_negative = is_odd;
+    for (npy_intp j = 0; j < n; j++) {
+        const REAL x = ((const REAL *)matrix)[j * (n + 1)];
+        total += log((double)OF(abs)(x));
+        is_negative ^= x < 0;
+    }
+    *(REAL *)sign = is_negative ? -1 : 1;
+    *(REAL *)logarithm = (REAL)total;
+}
+
+static void OF(write_ones)(void *matrix, npy_intp n) {
+    memset(matrix, 0, (size_t)(n * n) * sizeof(REAL));
+    for (npy_intp j = 0; j < n; j++) {
+        ((REAL *)matrix)[j * (n + 1)] = 1;
+    }
+}

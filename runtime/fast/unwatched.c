@@ -1,0 +1,114 @@
+/* Calls that nobody looks at: whether a mode, a record of gradients or another device sees a call with these tensors, and
+ * the arrays of those that it does not. `opwright_kernels.plain` says the same in Python. */
+
+#include "loops.h"
+#include "numpy_api.h"
+#include "unwatched.h"
+
+/* What `configure_unwatched` is told: the bits of keys that lead to NumPy's kernels alone; those that record. */
+static struct {
+    int64_t alone, grad, autograd;
+} bits = {0};
+
+static PyObject *indices_name = NULL;
+
+/* Add the keys of a Tensor in NumPy's memory. Whether it is one. */
+static int add_keys(PyObject *object, int64_t *keys) {
+    Tensor *tensor = (Tensor *)object;
+    int overflow;
+    if (Py_TYPE(object) != core.tensor || tensor->array == NULL || Py_TYPE(tensor->array) != core.array ||
+        tensor->keys == NULL || !PyLong_CheckExact(tensor->keys)) {
+        return 0;
+    }
+    *keys |= PyLong_AsLongLongAndOverflow(tensor->keys, &overflow);
+    return !overflow;
+}
+
+/* Whether a call with these keys comes to a kernel of NumPy's and to nobody else; -1 with an exception. */
+static int is_unwatched(int64_t keys) {
+    int is_on;
+    if (apply_modes(&keys, &is_on) < 0) {
+        return -1;
+    }
+    if ((keys & bits.grad) && !(keys & bits.autograd)) { /* below what records */
+        keys &= ~bits.grad;
+    }
+    return bits.alone != 0 && (keys & ~bits.alone) == 0;
+}
+
+/* Whether an array has floats, in the machine's byte order. */
+static int is_of_floats(PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    return (PyArray_TYPE(array) == NPY_FLOAT || PyArray_TYPE(array) == NPY_DOUBLE) && PyArray_ISNOTSWAPPED(array);
+}
+
+/* Whether tensors are of one dtype, float32 or float64, or None but for the first, and nobody sees a call with them. Their
+ * arrays are written, borrowed, or None. -1 with an exception. */
+int unwatched_arrays(PyObject *const *tensors, Py_ssize_t count, PyObject *indices, PyObject **arrays) {
+    int64_t keys = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (tensors[i] == Py_None && i > 0) {
+            arrays[i] = Py_None;
+            continue;
+        }
+        if (!add_keys(tensors[i], &keys)) {
+            return 0;
+        }
+        arrays[i] = ((Tensor *)tensors[i])->array;
+        if (!is_of_floats(arrays[i]) ||
+            PyArray_TYPE((PyArrayObject *)arrays[i]) != PyArray_TYPE((PyArrayObject *)arrays[0])) {
+            return 0;
+        }
+    }
+    if (indices != Py_None) {
+        if (!add_keys(indices, &keys)) {
+            return 0;
+        }
+        arrays[count] = ((Tensor *)indices)->array;
+        if (!PyTypeNum_ISINTEGER(PyArray_TYPE((PyArrayObject *)arrays[count]))) {
+            return 0;
+        }
+    }
+    return is_unwatched(keys);
+}
+
+/* arrays_of(first, *others, indices=None) */
+PyObject *arrays_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    (void)module;
+    PyObject *arrays[MOST_ARGUMENTS + 1], *indices = Py_None;
+    Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    if (named == 1 && PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), indices_name) == 0) {
+        indices = args[count];
+    } else if (named != 0) {
+        PyErr_SetString(PyExc_TypeError, "arrays_of() takes no such argument");
+        return NULL;
+    }
+    if (count < 1 || count > MOST_ARGUMENTS) {
+        PyErr_SetString(PyExc_TypeError, "arrays_of() takes a few tensors");
+        return NULL;
+    }
+    int found = unwatched_arrays(args, count, indices, arrays);
+    if (found <= 0) {
+        return found < 0 ? NULL : Py_NewRef(Py_None);
+    }
+    count += indices != Py_None;
+    PyObject *made = PyList_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyList_SET_ITEM(made, i, Py_NewRef(arrays[i]));
+    }
+    return made;
+}
+
+/* configure_unwatched(CPU_ALONE, GRAD, AUTOGRAD) */
+PyObject *configure_unwatched(PyObject *module, PyObject *args) {
+    (void)module;
+    long long alone, grad, autograd;
+    if (!PyArg_ParseTuple(args, "LLL:configure_unwatched", &alone, &grad, &autograd) ||
+        (indices_name = PyUnicode_InternFromString("indices")) == NULL) {
+        return NULL;
+    }
+    bits.alone = alone;
+    bits.grad = grad;
+    bits.autograd = autograd;
+    Py_RETURN_NONE;
+}

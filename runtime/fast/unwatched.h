@@ -1,0 +1,10 @@
+/* Calls that nobody looks at. */
+
+#ifndef OPWRIGHT_UNWATCHED_H
+#define OPWRIGHT_UNWATCHED_H
+
+#include "core.h"
+
+int unwatched_arrays(PyObject *const *tensors, Py_ssize_t count, PyObject *indices, PyObject **arrays);
+
+#endif

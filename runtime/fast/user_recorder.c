@@ -1,0 +1,268 @@
+/* UserRecorder: what records calls of an operator with a formula of a user's, as the Python does in whose place it stands:
+ * it runs what is below and `setup_context` where nothing is recorded, and gives a new tensor its history. */
+
+#include "keeping.h"
+#include "loops.h"
+
+typedef struct {
+    Function base;
+    PyObject *below;
+    PyTypeObject *context;  /* the class of nodes, which `setup_context` gets one of */
+    PyObject *setup;        /* or NULL */
+    PyObject *keep, *finish; /* what Python does with what is saved, and with results of other kinds */
+    PyObject *unrecorded;   /* the modes that the two run within */
+    PyObject *device;       /* of results in NumPy's memory */
+    Py_ssize_t outputs;     /* the slot */
+    Py_ssize_t total;       /* how many arguments there are */
+    unsigned int tensors;   /* a bit for each that is a tensor */
+} UserRecorder;
+
+static PyObject *to_save_name = NULL, *saved_name = NULL, *non_differentiable_name = NULL, *nothing = NULL;
+
+static int user_recorder_traverse(PyObject *self, visitproc visit, void *arg) {
+    const UserRecorder *recorder = (UserRecorder *)self;
+    Py_VISIT(recorder->below);
+    Py_VISIT(recorder->context);
+    Py_VISIT(recorder->setup);
+    return function_traverse(self, visit, arg);
+}
+
+static void user_recorder_dealloc(PyObject *self) {
+    UserRecorder *recorder = (UserRecorder *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(recorder->below);
+    Py_CLEAR(recorder->context);
+    Py_CLEAR(recorder->setup);
+    Py_CLEAR(recorder->keep);
+    Py_CLEAR(recorder->finish);
+    Py_CLEAR(recorder->unrecorded);
+    Py_CLEAR(recorder->device);
+    (void)function_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Whether every tensor is a Tensor, and no mode is on; -1 with an exception. */
+static int is_common(const UserRecorder *recorder, PyObject *const *args) {
+    for (Py_ssize_t i = 0; i < recorder->total; i++) {
+        if (recorder->tensors >> i & 1 && Py_TYPE(args[i]) != core.tensor) {
+            return 0;
+        }
+    }
+    PyObject *modes;
+    if (PyContextVar_Get(core.modes, NULL, &modes) < 0) {
+        return -1;
+    }
+    Py_XDECREF(modes);
+    return modes == NULL || modes == Py_None;
+}
+
+/* Return the node of a call, with its edges. */
+static PyObject *make_node(const UserRecorder *recorder, PyObject *const *args) {
+    PyObject *made = PyBaseObject_Type.tp_new(recorder->context, nothing, NULL);
+    if (made == NULL) {
+        return NULL;
+    }
+    PyObject **items = ((Node *)made)->few;
+    if (recorder->total > MOST_INLINE_EDGES) {
+        PyObject *edges = PyTuple_New(recorder->total);
+        if (edges == NULL) {
+            Py_DECREF(made);
+            return NULL;
+        }
+        ((Node *)made)->edges = edges;
+        items = &PyTuple_GET_ITEM(edges, 0);
+    }
+    for (Py_ssize_t i = 0; i < recorder->total; i++) {
+        items[i] = Py_NewRef(recorder->tensors >> i & 1 ? edge_of(args[i]) : Py_None);
+    }
+    return made;
+}
+
+/* Call `setup_context(node, inputs, result)`. Returns -1 with an exception. */
+static int set_up(const UserRecorder *recorder, PyObject *node, PyObject *const *args, PyObject *result) {
+    PyObject *inputs = PyTuple_New(recorder->total);
+    if (inputs == NULL) {
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < recorder->total; i++) {
+        PyTuple_SET_ITEM(inputs, i, Py_NewRef(args[i]));
+    }
+    PyObject *given[] = {NULL, node, inputs, result};
+    PyObject *done = PyObject_Vectorcall(recorder->setup, given + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    Py_DECREF(inputs);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* Return what is below gives, once `setup_context` has seen it; both run where nothing is recorded. */
+static PyObject *call_below(const UserRecorder *recorder, PyObject *node, PyObject *const *args) {
+    PyObject *token = PyContextVar_Set(core.modes, recorder->unrecorded);
+    if (token == NULL) {
+        return NULL;
+    }
+    PyObject *result = PyObject_Vectorcall(recorder->below, args, (size_t)recorder->total, NULL);
+    if (result != NULL && recorder->setup != NULL && set_up(recorder, node, args, result) < 0) {
+        Py_CLEAR(result);
+    }
+    return leave_modes(token, result);
+}
+
+/* Keep what `save_for_backward` was given: Tensors here. Returns -1 with an exception. */
+static int keep_saved(const UserRecorder *recorder, PyObject *node) {
+    PyObject *given = PyObject_GetAttr(node, to_save_name), *saved = NULL;
+    if (given == NULL) {
+        return -1;
+    }
+    const Py_ssize_t count = PyTuple_CheckExact(given) ? PyTuple_GET_SIZE(given) : -1;
+    int is_plain = count >= 0, failed = 0;
+    for (Py_ssize_t i = 0; is_plain && i < count; i++) {
+        PyObject *each = PyTuple_GET_ITEM(given, i);
+        is_plain = Py_TYPE(each) == core.tensor && !PyTuple_Check(edge_of(each));
+    }
+    if (is_plain && count > 0) {
+        saved = PyList_New(count);
+        for (Py_ssize_t i = 0; saved != NULL && i < count; i++) {
+            PyObject *each = save(PyTuple_GET_ITEM(given, i));
+            if (each == NULL) {
+                Py_CLEAR(saved);
+            } else {
+                PyList_SET_ITEM(saved, i, each);
+            }
+        }
+        failed = saved == NULL || PyObject_SetAttr(node, saved_name, saved) < 0 ||
+                 PyObject_SetAttr(node, to_save_name, nothing) < 0;
+    } else if (count != 0) {
+        PyObject *done = PyObject_CallOneArg(recorder->keep, node);
+        Py_XDECREF(done);
+        failed = done == NULL;
+    }
+    Py_DECREF(given);
+    Py_XDECREF(saved);
+    return failed ? -1 : 0;
+}
+
+/* Whether the result is a simple tensor of floats, which `setup_context` has not said to have no gradient; -1 with an
+ * exception. */
+static int is_simple(PyObject *result, PyObject *node) {
+    PyObject *array = Py_TYPE(result) == core.tensor ? ((Tensor *)result)->array : NULL;
+    if (array == NULL || ((Tensor *)result)->keys != core.dense_cpu || Py_TYPE(array) != core.array ||
+        array_is_inexact(array) != 1 || !array_is_real(array)) {
+        return 0;
+    }
+    PyObject *left_out = PyObject_GetAttr(node, non_differentiable_name);
+    int is_none = left_out == NULL ? -1 : PyObject_Not(left_out);
+    Py_XDECREF(left_out);
+    return is_none;
+}
+
+/* Give a simple tensor its history. Returns -1 with an exception. */
+static int note_result(const UserRecorder *recorder, PyObject *node, Tensor *result) {
+    PyObject *shape = array_shape(result->array), *dtype = array_dtype(result->array);
+    PyObject *outputs = shape == NULL ? NULL : Py_BuildValue("((OOO))", shape, dtype, recorder->device);
+    PyObject *edge = outputs == NULL ? NULL : Py_BuildValue("(Oi)", node, 0);
+    Py_XDECREF(shape);
+    Py_DECREF(dtype);
+    if (edge == NULL) {
+        Py_XDECREF(outputs);
+        return -1;
+    }
+    number_node((Node *)node);
+    replace_slot(node, recorder->outputs, outputs);
+    Py_XSETREF(result->edge, edge);
+    Py_XSETREF(result->keys, Py_NewRef(core.dense_cpu_grad));
+    return 0;
+}
+
+static PyObject *user_recorder_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+    const UserRecorder *recorder = (UserRecorder *)self;
+    int common = names == NULL && PyVectorcall_NARGS(flagged) == recorder->total ? is_common(recorder, args) : 0;
+    if (common <= 0) {
+        return common < 0 ? NULL : PyObject_Vectorcall(recorder->base.function, args, flagged, names);
+    }
+    PyObject *node = make_node(recorder, args);
+    PyObject *result = node == NULL ? NULL : call_below(recorder, node, args);
+    int simple = result == NULL ? -1 : is_simple(result, node);
+    if (simple == 0) {
+        Py_SETREF(result, PyObject_CallFunctionObjArgs(recorder->finish, node, result, NULL));
+    } else if (simple < 0 || note_result(recorder, node, (Tensor *)result) < 0 || keep_saved(recorder, node) < 0) {
+        Py_CLEAR(result);
+    }
+    Py_XDECREF(node);
+    return result;
+}
+
+/* UserRecorder(function, below, context, setup_context or None, keep, finish, modes, device, total, tensors) */
+static PyObject *user_recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *function, *below, *context, *setup, *keep, *finish, *unrecorded, *device;
+    Py_ssize_t total;
+    unsigned int tensors;
+    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
+        PyErr_SetString(PyExc_TypeError, "UserRecorder() takes its arguments by position");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(
+            args, "OOO!OOOOOnI:UserRecorder", &function, &below, &PyType_Type, &context, &setup, &keep, &finish,
+            &unrecorded, &device, &total, &tensors)) {
+        return NULL;
+    }
+    Py_ssize_t outputs = slot_offset((PyTypeObject *)context, "outputs");
+    if (outputs < 0) {
+        return NULL;
+    }
+    if (!PyType_IsSubtype((PyTypeObject *)context, core.node) || core.dense_cpu_grad == NULL || total < 1 ||
+        total > MOST_ARGUMENTS || tensors >> total != 0) {
+        PyErr_SetString(PyExc_ValueError, "configure_recording comes first, and a node has an edge for each argument");
+        return NULL;
+    }
+    UserRecorder *made = (UserRecorder *)type->tp_alloc(type, 0);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->base.call = user_recorder_call;
+    made->base.function = Py_NewRef(function);
+    made->below = Py_NewRef(below);
+    made->context = (PyTypeObject *)Py_NewRef(context);
+    made->setup = setup == Py_None ? NULL : Py_NewRef(setup);
+    made->keep = Py_NewRef(keep);
+    made->finish = Py_NewRef(finish);
+    made->unrecorded = Py_NewRef(unrecorded);
+    made->device = Py_NewRef(device);
+    made->outputs = outputs;
+    made->total = total;
+    made->tensors = tensors;
+    return (PyObject *)made;
+}
+
+static PyType_Slot user_recorder_slots[] = {
+    {Py_tp_new, user_recorder_new},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_traverse, user_recorder_traverse},
+    {Py_tp_dealloc, user_recorder_dealloc},
+    {Py_tp_getattro, function_getattro},
+    {Py_tp_setattro, function_setattro},
+    {Py_tp_repr, function_repr},
+    {Py_tp_getset, function_getset},
+    {Py_tp_methods, function_methods},
+    {Py_tp_members, function_members},
+    {0, NULL},
+};
+
+static PyType_Spec user_recorder_spec = {
+    .name = "opwright._fast.UserRecorder",
+    .basicsize = sizeof(UserRecorder),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .slots = user_recorder_slots,
+};
+
+PyTypeObject *make_user_recorder_type(PyObject *module) {
+    to_save_name = PyUnicode_InternFromString("_to_save");
+    saved_name = PyUnicode_InternFromString("_saved");
+    non_differentiable_name = PyUnicode_InternFromString("_non_differentiable");
+    nothing = PyTuple_New(0);
+    if (to_save_name == NULL || saved_name == NULL || non_differentiable_name == NULL || nothing == NULL) {
+        return NULL;
+    }
+    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &user_recorder_spec, NULL);
+}

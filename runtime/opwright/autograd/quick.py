@@ -1,0 +1,72 @@
+"""Functions for what formulas of gradients are full of, as generated nodes call them: methods of tensors, which go to
+the array at once where nobody would see an operator. Their results are nobody's views: what has a history, or a mode,
+has the method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opwright.arrays.dtypes import FLOATING
+from opwright.keys import CPU_ALONE
+from opwright.state import with_modes
+from opwright.tensors.tensor import Tensor, wrap
+
+__all__ = ["adjoint_of", "conjugate_of", "expanded", "is_array_alone", "reshaped", "swapped", "turned", "zeros_for"]
+
+
+def is_array_alone(value: Any) -> bool:
+    """Whether nobody sees what is done with a tensor's array: it is NumPy's, and no call with it is recorded."""
+    return type(value) is Tensor and type(value.array) is np.ndarray and not with_modes(value.keys) & ~CPU_ALONE
+
+
+def conjugate_of(value: Any) -> Any:
+    """Return the conjugate, which of a real tensor is the tensor itself."""
+    if type(value) is Tensor and (value.array.dtype if type(value.array) is np.ndarray else value.dtype) in FLOATING:
+        return value
+    return value.conj()
+
+
+def adjoint_of(value: Any) -> Any:
+    """Return the conjugate transpose of the last two dimensions."""
+    if is_array_alone(value) and value.array.ndim > 1 and value.array.dtype in FLOATING:
+        return wrap(value.array.swapaxes(-1, -2))
+    return value.mH
+
+
+def turned(value: Any) -> Any:
+    """Return the transpose of a matrix."""
+    return wrap(value.array.T) if is_array_alone(value) and value.array.ndim == 2 else value.t()
+
+
+def swapped(value: Any, dim0: int, dim1: int) -> Any:
+    """Return the tensor with two dimensions swapped."""
+    if is_array_alone(value) and value.array.ndim:
+        return wrap(value.array.swapaxes(dim0, dim1))
+    return value.transpose(dim0, dim1)
+
+
+def reshaped(value: Any, shape: Sequence[int]) -> Any:
+    """Return the elements in another shape."""
+    if is_array_alone(value) and value.array.flags.c_contiguous:
+        return wrap(value.array.reshape(shape))
+    return value.reshape(shape)
+
+
+def expanded(value: Any, shape: Sequence[int]) -> Any:
+    """Return the value repeated over a shape, with stride 0."""
+    if is_array_alone(value) and value.array.flags.c_contiguous and value.array.itemsize > 2 and 0 not in shape:
+        array = value.array
+        if not array.ndim:
+            return wrap(np.ndarray(shape, array.dtype, array, 0, (0,) * len(shape)))
+        if array.ndim == len(shape):
+            pairs = zip(array.strides, array.shape, shape, strict=True)
+            return wrap(np.ndarray(shape, array.dtype, array, 0, [step if a == b else 0 for step, a, b in pairs]))
+    return value.expand(shape)
+
+
+def zeros_for(value: Any, shape: Sequence[int]) -> Any:
+    """Return zeros of the tensor's dtype and device."""
+    return wrap(np.zeros(shape, value.array.dtype)) if is_array_alone(value) else value.new_zeros(shape)

@@ -1,0 +1,86 @@
+"""Arrays that serve again: only what nobody can reach any more, and only as NumPy would make it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import opwright
+
+
+def made(*shape: int) -> opwright.Tensor:
+    """A tensor on an array that a loop of the core makes."""
+    return opwright.add(opwright.ones(*shape), opwright.ones(*shape))
+
+
+def held(tensor: opwright.Tensor) -> object:
+    return tensor.array
+
+
+def held_by_a_view(tensor: opwright.Tensor) -> object:
+    return tensor.array[1:]
+
+
+def exported(tensor: opwright.Tensor) -> object:
+    return memoryview(tensor.array)
+
+
+def aliased(tensor: opwright.Tensor) -> object:
+    return tensor.detach()
+
+
+def viewed(tensor: opwright.Tensor) -> object:
+    return tensor[0]
+
+
+@pytest.mark.parametrize("hold", [held, held_by_a_view, exported, aliased, viewed])
+def test_what_somebody_has_is_not_written_to(hold: Callable[[opwright.Tensor], object]) -> None:
+    tensor = made(3, 5)
+    kept = hold(tensor)
+    before = np.array(kept.array if isinstance(kept, opwright.Tensor) else kept)
+    del tensor
+    others = [opwright.mul(made(3, 5), 7.0) for _ in range(20)]
+    assert np.array_equal(kept.array if isinstance(kept, opwright.Tensor) else np.array(kept), before)
+    assert len({each.array.ctypes.data for each in others}) == 20
+
+
+def test_an_array_that_is_watched_dies_with_its_tensor() -> None:
+    tensor = made(4)
+    watched = weakref.ref(tensor.array)
+    del tensor
+    assert watched() is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda array: array.setflags(write=False),
+        lambda array: setattr(array, "shape", (2, 6)),
+        lambda array: setattr(array, "dtype", np.int32),
+        lambda array: setattr(array, "dtype", ">f4"),
+        lambda array: array.resize((2, 2), refcheck=False),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_was_changed_serves_as_it_is_or_not_at_all(change: Callable[[np.ndarray], None]) -> None:
+    for _ in range(5):
+        tensor = made(3, 4)
+        change(tensor.array)
+        del tensor
+    for shape in ((3, 4), (2, 6), (2, 2)):
+        found = made(*shape)
+        new = np.empty(shape, np.float32)
+        assert found.array.flags == new.flags and found.array.flags.owndata
+        assert found.array.strides == new.strides and found.array.dtype == new.dtype
+        assert np.array_equal(found.array, np.full(shape, 2, np.float32))
+
+
+def test_shapes_and_dtypes_take_turns() -> None:
+    for turn in range(300):
+        shape = (1 + turn % 7, 1 + turn % 11)
+        for dtype in (np.float32, np.float64, np.int64):
+            x = opwright.from_numpy(np.full(shape, turn, dtype))
+            assert np.array_equal(opwright.add(x, x).array, np.full(shape, 2 * turn, dtype))
