@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from vmapping import Case, cases, empty_problem, gradient_problem, operator, pro
 
 import opwright
 from opwright.batching.serving import kind_of_rule
+from opwright.keys import DispatchKey
 from opwright_codegen.schema.model import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -145,6 +147,62 @@ def test_table() -> None:
         print(f"loop: {name}: {reason}")
     assert set(found["loop"]) == set(LOOPS)
     assert len(LOOPS) <= 25
+
+
+# Operators with a derivative that `vmap` does not use: it differentiates the operators that they are composed of.
+DIFFERENTIATED_BY_PARTS = {
+    "copies": "a view and its copy: both derivatives are those of the view",
+    "numbers": "their numbers are read: a batch is refused",
+    "parts": "the parts have finite derivatives wherever it has: `test_gradients_where_samples_are_equal`",
+}
+NUMBERS = frozenset(f"{name}.{overload}" for name in ("linspace", "logspace")
+                    for overload in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"))  # fmt: skip
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "dist": lambda x: sum(opwright.dist(x, x.detach(), p=p) for p in (0, 0.5, 1, 2, 3, np.inf)),
+    "renorm": lambda x: opwright.renorm(x, 2, 0, 1) + opwright.renorm(x, 1, 0, 0.5),
+    "binary_cross_entropy_with_logits": lambda x: opwright.nn.functional.binary_cross_entropy_with_logits(
+        x, x.detach()
+    ),
+    "soft_margin_loss": lambda x: opwright.nn.functional.soft_margin_loss(x, x.detach()),
+    "native_batch_norm": lambda x: opwright.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)[0] ** 2,
+    "_native_batch_norm_legit_no_training": lambda x: opwright.ops.aten._native_batch_norm_legit_no_training(
+        x, None, None, opwright.zeros(3, dtype=x.dtype), opwright.ones(3, dtype=x.dtype), 0.1, 1e-5
+    )[0],
+    "_convolution": lambda x: opwright.nn.functional.conv1d(x[None], x[None]),
+    "max_pool2d_with_indices_backward": lambda x: opwright.nn.functional.max_pool2d(x[None], 2),
+    "grid_sampler_2d": lambda x: opwright.grid_sampler_2d(x[None, None], x[None, None, :, :2], 0, 0, False),
+    "grid_sampler_3d": lambda x: opwright.grid_sampler_3d(x[None, None, None], x[None, None, None], 0, 0, False),
+    "affine_grid_generator": lambda x: opwright.nn.functional.affine_grid(
+        x[None, :2], [1, 1, 2, 2], align_corners=False
+    ),
+    "linalg_pinv.atol_rtol_tensor": opwright.linalg.pinv,
+    "_euclidean_dist": lambda x: opwright.ops.aten._euclidean_dist(x, x.detach()),
+}
+
+
+def test_what_is_differentiated_by_parts() -> None:
+    """Parts may have no derivative where the operator has one: each such operator is named, and tried there."""
+    found = set()
+    for name in of_kind(SchemaKind.FUNCTIONAL):
+        one = operator(name)
+        if DispatchKey.Autograd in one.registrations and one.signature.tensors and kind_of_rule(one) == "decomposed":
+            found.add(name)
+    copies = {name for name in found if name.partition(".")[0].endswith(("_copy", "_reshape_alias"))}
+    assert found - copies - NUMBERS <= set(PARTS)
+    assert found >= NUMBERS
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_gradients_where_samples_are_equal(name: str) -> None:
+    """Zeros, ones and large numbers: distances are 0 and values equal there, where quotients and roots end."""
+    for fill in (0.0, 1.0, 1e3):
+        given = opwright.full((2, 3, 3), fill, dtype=opwright.float64)
+        wanted = opwright.stack([opwright.func.grad(lambda x: PARTS[name](x).sum())(each) for each in given])
+        through = given.clone().requires_grad_()
+        opwright.vmap(PARTS[name])(through).sum().backward()
+        within = opwright.vmap(opwright.func.grad(lambda x: PARTS[name](x).sum()))(given)
+        for found in (through.grad, within):
+            np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-9, atol=1e-9)
 
 
 def test_a_loop_warns_once() -> None:

@@ -38,6 +38,8 @@ RULES: dict[str, Family] = {
     "linalg_eig": Leading((0, 2)),
     "_linalg_eigvals": Leading((0, 2)),
     "_linalg_svd": Leading((0, 2)),
+    "linalg_pinv.atol_rtol_tensor": Leading((0, 2), (1, 0), (2, 0)),
+    "_euclidean_dist": Leading((0, 2), (1, 2)),
     "_pdist_forward": ByHand("opwright_kernels.batching.bags", "pair_distances"),
     "_cdist_forward": Leading((0, 2), (1, 2)),
     "addmm_": Product("(m,k),(k,n)->(m,n)", 1, 2, 0, 3, 4),

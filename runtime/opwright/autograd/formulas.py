@@ -8,7 +8,6 @@ node's slots: `grad * other.conj()`. Empty where the Python alone can.
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -52,7 +51,7 @@ class _Reader:
 
     def __init__(self, node: type[Node]) -> None:
         self.node = node
-        self.module = vars(sys.modules[node.__module__])
+        self.names = node.apply.__globals__
         self.steps: list[tuple[int, str | None, Any, Any, Any, tuple[int, ...]]] = []
 
     def read(self, text: str) -> tuple[Any, ...]:
@@ -96,7 +95,7 @@ class _Reader:
 
     def evaluated(self, part: ast.expr) -> Any:
         """Return the value of a part that is over neither."""
-        return eval(compile(ast.Expression(part), "<formula>", "eval"), self.module)
+        return eval(compile(ast.Expression(part), "<formula>", "eval"), self.names)
 
     def arithmetic(self, name: str, left: _Value, right: _Value) -> _Value:
         """Add a call of the operator that Python's arithmetic means."""
