@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 ORACLE ?=
 PURE ?=
+RUNS ?= 1
 
 # Two environments, so that neither hides what the other lacks. The one with the oracle has PyTorch, and CuPy for its names.
 WITH_ORACLE := $(VENV)-oracle
@@ -43,8 +44,8 @@ test: $(CORE_ORACLE)
 	$(WITH_ORACLE)/bin/pytest -n auto --leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE))
 endif
 
-bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch
-	$(WITH_ORACLE)/bin/python -m benchmarks
+bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each
+	$(WITH_ORACLE)/bin/python -m benchmarks --runs $(RUNS)
 
 array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours
 	@test -f "$(SUITE)/conftest.py" || { echo "SUITE must name a copy of data-apis/array-api-tests, with its stubs" >&2; exit 1; }

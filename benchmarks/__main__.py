@@ -1,7 +1,8 @@
-"""`python -m benchmarks [PART] …`: print the table of budgets, or those of the parts that are named.
+"""`python -m benchmarks [PART] … [--runs N]`: print the table of budgets, or those of the parts that are named.
 
-Where the compiled core runs, parts whose calls it serves are measured twice, the second time in a process of Python
-alone: its figure, budget and verdict are the last columns.
+Each part is measured in a process of its own, with one thread for products of matrices. With `--runs` it is measured so
+often, and a row shows the middle figure. Where the compiled core runs, parts whose calls it serves are measured in
+Python alone, too: its figure, budget and verdict are the last columns.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ PARTS = (
 )  # fmt: skip
 # Those whose calls the compiled core serves.
 SERVED = ("breadth", "dispatch", "autograd", "transforms", "custom_ops")
+# NumPy and PyTorch may have threads for products of matrices, and not as many.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 HEADER = """\
 | work | ours | peer | measured | budget | | Python alone | budget | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
@@ -34,6 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure the budgets against PyTorch.")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which tables; all when none is named")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each figure, of what runs here alone")
+    parser.add_argument("--runs", type=int, default=1, help="how often each part is measured")
     options = parser.parse_args()
     if options.json:
         for part in options.parts or PARTS:
@@ -42,9 +46,10 @@ def main() -> None:
         return
     print(HEADER)
     for part in options.parts or PARTS:
-        alone = {figure.work: figure for figure in in_python(part)}
-        for figure in figures_of(part):
-            print(row(figure, alone.get(figure.work)), flush=True)
+        has_two = part in SERVED and opwright.dispatch.core().name == "fast"
+        alone = middle_figures(part, options.runs, {"OPWRIGHT_PURE": "1"}) if has_two else {}
+        for work, figure in middle_figures(part, options.runs, {}).items():
+            print(row(figure, alone.get(work)), flush=True)
 
 
 def figures_of(part: str) -> Iterator[Figure]:
@@ -52,13 +57,20 @@ def figures_of(part: str) -> Iterator[Figure]:
     yield from module.figures()
 
 
-def in_python(part: str) -> Iterator[Figure]:
-    """Measure a part in a process of Python alone, where this one has the compiled core and the part gains from it."""
-    if part not in SERVED or opwright.dispatch.core().name != "fast":
-        return
+def middle_figures(part: str, runs: int, environment: dict[str, str]) -> dict[str, Figure]:
+    """Return each figure of a part by its work: of several runs the one in the middle."""
+    found: dict[str, list[Figure]] = {}
+    for _ in range(runs):
+        for figure in measured_apart(part, environment):
+            found.setdefault(figure.work, []).append(figure)
+    return {work: sorted(figures, key=lambda each: each.value)[len(figures) // 2] for work, figures in found.items()}
+
+
+def measured_apart(part: str, environment: dict[str, str]) -> Iterator[Figure]:
+    """Measure a part in a process of its own."""
     command = [sys.executable, "-m", "benchmarks", part, "--json"]
-    environment = ENVIRONMENT | {"OPWRIGHT_PURE": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    run = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    whole = ENVIRONMENT | ONE_THREAD | environment | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    run = subprocess.run(command, env=whole, check=True, stdout=subprocess.PIPE, text=True)
     for line in run.stdout.splitlines():
         if line.startswith("{"):
             yield Figure(**json.loads(line))
