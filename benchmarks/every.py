@@ -35,10 +35,11 @@ def operators() -> Iterator[tuple[str, Callable[[], Call], Callable[[], Call]]]:
 
 
 def _first(name: str) -> Sample | None:
-    """The first sample of float32 arrays with elements; else the first that both libraries take."""
+    """The first sample of float32 arrays, and of places; else of arrays with elements; else that both libraries take."""
     taken = [sample for sample in samples_of(name) if _is_taken(name, sample)]
     plain = [sample for sample in taken if _is_plain(sample)]
-    return next(iter(plain or taken), None)
+    common = [sample for sample in plain if _is_common(sample)]
+    return next(iter(common or plain or taken), None)
 
 
 def _is_taken(name: str, sample: Sample) -> bool:
@@ -55,6 +56,11 @@ def _is_taken(name: str, sample: Sample) -> bool:
 def _is_plain(sample: Sample) -> bool:
     arrays = [each for each in sample.args if isinstance(each, np.ndarray)]
     return bool(arrays) and all(each.size and each.dtype.itemsize >= 4 and each.flags.c_contiguous for each in arrays)
+
+
+def _is_common(sample: Sample) -> bool:
+    dtypes = {str(each.dtype) for each in sample.args if isinstance(each, np.ndarray)}
+    return "float32" in dtypes and dtypes <= {"float32", "int64"}
 
 
 def _prepared(library: Any, convert: Callable[[Any], Any], name: str, sample: Sample) -> Callable[[], Call]:
