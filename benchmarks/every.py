@@ -35,7 +35,7 @@ def operators() -> Iterator[tuple[str, Callable[[], Call], Callable[[], Call]]]:
 
 
 def _first(name: str) -> Sample | None:
-    """The first sample of float32 arrays, and of places; else of arrays with elements; else that both libraries take."""
+    """The first sample of float32 arrays, and of places; else of whole arrays; else the first that both take."""
     taken = [sample for sample in samples_of(name) if _is_taken(name, sample)]
     plain = [sample for sample in taken if _is_plain(sample)]
     common = [sample for sample in plain if _is_common(sample)]
