@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from opwright.arrays.dtypes import float32, float64, int64, uint8
 from opwright_kernels.approximation import in_rows
@@ -25,53 +28,66 @@ _CUBIC = -0.75
 
 def upsample_nearest(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
     """Return the element below each place."""
-    return _resized(xp, self, output_size, scales, lambda *size: _nearest(xp, 0.0, *size))
+    return _resized(xp, self, output_size, scales, _nearest, 0.0)
 
 
 def upsample_nearest_exact(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
     """Return the element nearest to each place's centre."""
-    return _resized(xp, self, output_size, scales, lambda *size: _nearest(xp, 0.5, *size))
+    return _resized(xp, self, output_size, scales, _nearest, 0.5)
 
 
 def upsample_linear(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
     """Interpolate linearly in each dimension; `align_corners`: the first and the last elements stay where they are."""
-    return _resized(xp, self, output_size, scales, lambda *size: _linear(xp, align_corners, *size))
+    return _resized(xp, self, output_size, scales, _linear, align_corners)
 
 
 def upsample_cubic(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
     """Convolve with a cubic in each dimension; beyond its ends the image goes on as it ends."""
-    return _resized(xp, self, output_size, scales, lambda *size: _cubic(xp, align_corners, *size))
+    return _resized(xp, self, output_size, scales, _cubic, align_corners)
 
 
 def upsample_linear_antialiased(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
     """Interpolate linearly, by triangles as wide as the image shrinks."""
-    return _resized(xp, self, output_size, scales, lambda *size: _spread(xp, _triangle, 1, align_corners, *size))
+    return _resized(xp, self, output_size, scales, _spread, _triangle, 1, align_corners)
 
 
 def upsample_cubic_antialiased(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
     """Convolve with cubics as wide as the image shrinks."""
-    return _resized(xp, self, output_size, scales, lambda *size: _spread(xp, _bump, 2, align_corners, *size))
+    return _resized(xp, self, output_size, scales, _spread, _bump, 2, align_corners)
 
 
 def _resized(
-    xp: ModuleType, self: Array, output_size: Sizes, scales: Sequence[float | None], taps: Callable[..., Taps]
+    xp: ModuleType,
+    self: Array,
+    output_size: Sizes,
+    scales: Sequence[float | None],
+    taps: Callable[..., Taps],
+    *options: Any,
 ) -> Array:
     is_last = has_channels_last(self)
     images = xp.moveaxis(self, 1, -1) if is_last else self.reshape(-1, *self.shape[2:])
     compute = float64 if self.dtype == float64 else float32
     sizes = zip(images.shape[1 : len(output_size) + 1], output_size, scales, strict=True)
-    steps = [(dim, taps(*each, compute)) for dim, each in enumerate(sizes, 1)]
+    found = _kept if xp is np else _found
+    steps = [(dim, found(xp, taps, *options, *each, compute)) for dim, each in enumerate(sizes, 1)]
     steps.reverse()  # whole rows are taken fastest, and the last steps take the most
     result = in_rows(xp, lambda some: _stepped(xp, some, steps), images)
     return xp.moveaxis(result, -1, 1) if is_last else result.reshape(*self.shape[:2], *output_size)
+
+
+def _found(xp: ModuleType, taps: Callable[..., Taps], *given: Any) -> Taps:
+    return taps(xp, *given)
+
+
+_kept = lru_cache(maxsize=256)(_found)  # of the CPU: images of one size follow each other
 
 
 def _stepped(xp: ModuleType, images: Array, steps: Steps) -> Array:
