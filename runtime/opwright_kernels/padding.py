@@ -36,8 +36,15 @@ def constant_pad(xp: ModuleType, self: Array, pad: Sequence[int], value: complex
 
 def reflection_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
     """Pad with the mirror image of the places inside, without the border itself (`reflection_pad1d`, `2d`, `3d`)."""
-    inner, grown = _cropped(self, padding)
-    return xp.pad(inner, grown, mode="reflect")
+    grown = [(max(before, 0), max(after, 0)) for before, after in _pairs(self, padding)]
+    result = xp.empty([b + size + a for size, (b, a) in zip(self.shape, grown, strict=True)], self.dtype)
+    result[tuple([slice(b, b + size) for size, (b, _) in zip(self.shape, grown, strict=True)])] = self
+    for dim, (before, after) in enumerate(grown):  # each border is whole once those of the last dimension are
+        places = result.swapaxes(dim, 0)
+        end = len(places) - after
+        places[:before] = places[before + 1 : 2 * before + 1][::-1]
+        places[end:] = places[end - 1 - after : end - 1][::-1]
+    return result if min(padding) >= 0 else _cropped(result, [min(each, 0) for each in padding])[0].copy()
 
 
 def replication_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
@@ -53,11 +60,16 @@ def replication_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Arra
     return result if result is not self else self.copy()
 
 
-def _cropped(self: Array, pad: Sequence[int]) -> tuple[Array, list[tuple[int, int]]]:
-    """Return the part of the array that stays, and what comes before and after it in each dimension."""
+def _pairs(self: Array, pad: Sequence[int]) -> list[tuple[int, int]]:
     pairs = [(0, 0)] * self.ndim
     for at in range(len(pad) // 2):
         pairs[-1 - at] = (pad[2 * at], pad[2 * at + 1])
+    return pairs
+
+
+def _cropped(self: Array, pad: Sequence[int]) -> tuple[Array, list[tuple[int, int]]]:
+    """Return the part of the array that stays, and what comes before and after it in each dimension."""
+    pairs = _pairs(self, pad)
     index = tuple(
         [
             slice(-before if before < 0 else 0, size + after if after < 0 else size)

@@ -188,7 +188,10 @@ def constant_pads() -> Iterator[Sample]:
 
 
 def borders(spatial: int) -> Iterator[Sample]:
-    pads = ([1] * 2 * spatial, [1, 0] * spatial, [0, 2] + [1] * (2 * spatial - 2), [-1, 1] * spatial, [9] * 2 * spatial)
+    ones = [1] * (2 * spatial - 2)
+    pads = (
+        [1] * 2 * spatial, [1, 0] * spatial, [0, 2, *ones], [-1, 1] * spatial, [4, -1, *ones], [9] * 2 * spatial
+    )  # fmt: skip
     for array in (
         make((2, 3, 4, 5)[-spatial - 1 :], FLOAT32),
         make((2, 2, 3, 4, 5)[-spatial - 2 :], FLOAT64),

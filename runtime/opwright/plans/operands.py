@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,13 @@ def check_accepted(accepts: str | None, *found: DType) -> None:
     """Raise DispatchError for a dtype that `accepts` names neither itself nor by its kind (`bool integer floating
     complex`)."""
     for dtype in found:
-        if accepts is not None and not {_category(dtype), str(dtype)} & set(accepts.split()):
+        if accepts is not None and not _is_accepted(accepts, dtype):
             raise DispatchError(f"not implemented for {dtype}: expected a dtype of these: {', '.join(accepts.split())}")
+
+
+@lru_cache(maxsize=1024)
+def _is_accepted(accepts: str, dtype: DType) -> bool:
+    return bool({_category(dtype), str(dtype)} & set(accepts.split()))
 
 
 def _category(dtype: DType) -> str:

@@ -11,9 +11,10 @@ from opwright.arrays.dtypes import COMPLEX, INTEGRAL, DType, as_dtype, float64, 
 from opwright.arrays.layouts import Shape
 from opwright.arrays.sizes import holds
 from opwright.plans.forms import Form, Forms
+from opwright.plans.operands import check_accepted
 from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggests_channels_last
-from opwright_kernels.rules.windows import check_at_least, check_named, per_dimension, window_count
+from opwright_kernels.rules.windows import check_at_least, per_dimension, window_count
 
 _convolved = Forms()
 
@@ -41,7 +42,7 @@ def convolution(
         _check_channels(input, weight, bias, transposed, groups)
         shape = _convolved_shape(input, weight, *options)
         given = as_dtype(input.dtype)
-        check_named(_accepted(transposed, dilation), given)
+        check_accepted(_accepted(transposed, dilation), given)
         compute = opmath(given)
         casts = tuple([each is not None and given is not compute for each in operands])
         strides = _convolved_strides(shape, input, weight, given)

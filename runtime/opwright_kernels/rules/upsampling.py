@@ -8,9 +8,9 @@ from opwright.arrays.annotations import Images, Spatial
 from opwright.arrays.dtypes import as_dtype, opmath
 from opwright.arrays.sizes import guard_or_false, holds
 from opwright.plans.forms import Form
+from opwright.plans.operands import check_accepted
 from opwright.plans.plan import Plan
 from opwright.rules.memory_formats import suggested_strides
-from opwright_kernels.rules.windows import check_named
 
 
 def upsample(self: Images, ndim: Spatial, output_size: Sequence[int], accepts: str = "floating") -> Plan:
@@ -27,7 +27,7 @@ def upsample(self: Images, ndim: Spatial, output_size: Sequence[int], accepts: s
     if guard_or_false(self.shape[1] == 0):
         raise RuntimeError(f"expected a tensor with channels, but got one of size {list(self.shape)}")
     given = as_dtype(self.dtype)
-    check_named(accepts, given)
+    check_accepted(accepts, given)
     compute = opmath(given)
     shape = (*self.shape[:2], *wanted)
     strides = suggested_strides(shape, self)

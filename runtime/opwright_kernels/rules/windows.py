@@ -10,10 +10,9 @@ from typing import Any
 
 from opwright.arrays import layouts
 from opwright.arrays.annotations import Columns, Images, Spatial
-from opwright.arrays.dtypes import DType, as_dtype, int64, opmath
+from opwright.arrays.dtypes import as_dtype, int64, opmath
 from opwright.arrays.layouts import Shape
 from opwright.arrays.sizes import holds
-from opwright.errors import DispatchError
 from opwright.plans.forms import Form, Forms
 from opwright.plans.operands import check_accepted
 from opwright.plans.plan import Plan
@@ -124,7 +123,7 @@ def check_image(self: Any, ndim: int, name: str, *, any_channels: bool = False) 
 
 def _pooled_form(self: Any, shape: Shape, name: str, accepts: str, positions: bool) -> Form:
     given = as_dtype(self.dtype)
-    check_named(accepts, given)
+    check_accepted(accepts, given)
     if name in ("avg_pool3d", "adaptive_avg_pool3d", "adaptive_max_pool3d"):
         strides = layouts.contiguous_strides(shape)
     elif name == "max_pool3d_with_indices" and len(shape) == 4:
@@ -144,15 +143,6 @@ def _unbatched_strides(shape: Shape, self: Any) -> Shape:
     if layouts.is_channels_last(sizes, batched) and not layouts.is_contiguous(self.shape, steps):
         return layouts.channels_last_strides((1, *shape))[1:]
     return layouts.contiguous_strides(shape)
-
-
-def check_named(accepts: str, dtype: DType) -> None:
-    """Check as `check_accepted` does, where `accepts` may also name single dtypes (`int64 floating`)."""
-    if str(dtype) not in accepts.split():
-        try:
-            check_accepted(accepts, dtype)
-        except DispatchError:
-            raise DispatchError(f"not implemented for {dtype}: expected one of {accepts}") from None
 
 
 def adaptive_pool(
