@@ -101,6 +101,7 @@ def _by_places(xp: ModuleType, found: Array, weight: Array) -> Array:
     return result
 
 
+@compiled
 def weight_gradient(
     image: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:

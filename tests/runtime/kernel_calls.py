@@ -260,6 +260,17 @@ def _averages() -> list[Make]:
     ]
 
 
+# the image, weight, (padding, dilation, groups) of convolutions whose windows are one step apart
+STRIPS: list[tuple[Any, ...]] = [
+    ((3, 8, 17, 20), (9, 8, 3, 3), ([1], [1], 1)),
+    ((2, 6, 40, 9), (10, 3, 4, 2), ([3], [2], 2)),
+    ((2, 6, 40, 29), (6, 1, 3, 5), ([0], [1], 6)),
+    ((1, 4, 80, 500), (4, 4, 3, 4), ([2], [1], 1)),
+    ((5, 6, 300), (5, 6, 7), ([3], [3], 1)),
+    ((9, 32, 30), (8, 32, 1), ([0], [1], 1)),
+]
+
+
 def _convolutions() -> list[Make]:
     """Return calls of images and lines: small ones, and a channel at a time."""
     shapes: list[tuple[Any, ...]] = [
@@ -269,14 +280,34 @@ def _convolutions() -> list[Make]:
         ((2, 5, 19, 32), (5, 1, 4, 2), [3, 2], [4, 3], [2, 3], 5),
         ((2, 3, 50), (4, 3, 5), [1], [2], [1], 1),
         ((2, 3, 50), (3, 1, 5), [2], [9], [3], 3),
+        *((*one, [1], *rest) for *one, rest in STRIPS),
     ]
-    return [
+    turned = [
+        lambda x, one=one, pads=pads, gaps=gaps, groups=groups: (
+            *(np, x(one[0][0], one[1][0], *one[0][2:]), x(*one[1]), None, [1], pads, gaps, True, [0], groups),
+        )
+        for *one, (pads, gaps, groups) in STRIPS
+    ]
+    return turned + [
         lambda x, one=one, has=has: (
             *(np, x(*one[0]), x(*one[1]), x(one[1][0]) if has else None, *one[2:5], False, [0], one[5]),
         )
         for one in shapes
         for has in (True, False)
     ]
+
+
+def _weight_gradients() -> list[Make]:
+    """Return calls for windows one step apart: with what the convolution gives as the gradient."""
+
+    def call(x: Any, image: Any, weight: Any, options: Any) -> tuple[Any, ...]:
+        pads, gaps, groups = options
+        pads, gaps = (each * (len(image) - 2) for each in (pads, gaps))
+        lists = zip(image[2:], weight[2:], pads, gaps, strict=True)
+        counts = [size + 2 * pad - gap * (extent - 1) for size, extent, pad, gap in lists]
+        return x(*image), x(image[0], weight[0], *counts), list(weight), [1] * len(counts), pads, gaps, groups
+
+    return [lambda x, one=one: call(x, *one) for one in STRIPS]
 
 
 # the image, kernel, stride, padding, dilation
@@ -420,6 +451,7 @@ SHAPED: dict[str, list[Make]] = {
     "adaptive_max_pool": _divided(),
     "adaptive_avg_pool": _divided(),
     "convolution": _convolutions(),
+    "weight_gradient": _weight_gradients(),
     "columns_of": _columns(),
     "sum_of_windows": _sums(),
     "softmax_gradient": [lambda x: (x(6, 70), x(6, 70)), lambda x: (x(2, 5000), x(2, 5000))],

@@ -17,7 +17,7 @@ static PyObject *out_name = NULL;
 
 static const CompiledKernel *const tables[] = {
     special_kernels, activation_kernels, arithmetic_kernels, row_kernels, channel_kernels, window_kernels,
-    column_kernels, loss_kernels, cast_kernels, reduction_kernels, scan_kernels, place_kernels, slope_kernels,
+    convolution_kernels, column_kernels, loss_kernels, cast_kernels, reduction_kernels, scan_kernels, place_kernels, slope_kernels,
     position_kernels, random_kernels, extreme_kernels, move_kernels, product_kernels, joining_kernels, choice_kernels,
     factor_kernels, fill_kernels, product_gradient_kernels, NULL,
 };

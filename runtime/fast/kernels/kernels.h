@@ -40,8 +40,8 @@ struct CompiledKernel {
 
 /* The tables of kernels, each ended by a name that is NULL. */
 extern const CompiledKernel special_kernels[], activation_kernels[], arithmetic_kernels[], row_kernels[],
-    channel_kernels[], window_kernels[], column_kernels[], loss_kernels[], cast_kernels[], reduction_kernels[],
-    scan_kernels[], place_kernels[], slope_kernels[], position_kernels[], random_kernels[], extreme_kernels[],
+    channel_kernels[], window_kernels[], convolution_kernels[], column_kernels[], loss_kernels[], cast_kernels[],
+    reduction_kernels[], scan_kernels[], place_kernels[], slope_kernels[], position_kernels[], random_kernels[], extreme_kernels[],
     move_kernels[], product_kernels[], joining_kernels[], choice_kernels[], factor_kernels[], fill_kernels[],
     product_gradient_kernels[];
 

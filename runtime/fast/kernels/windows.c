@@ -1,12 +1,9 @@
-/* Kernels of windows: pooling of planes and volumes, and convolution of a channel at a time or of small images. */
+/* Kernels of windows: pooling of planes and volumes. */
 
 #include "kernels.h"
 
 #include "axis.h"
 #include "loops.h"
-
-/* Products up to which a loop is faster than what matrices need before they are multiplied. */
-#define FEW_PRODUCTS 32768
 
 /* How many windows of a row are pooled at once. */
 #define POOL_BLOCK 256
@@ -14,11 +11,10 @@
 #define NARROW_POOL 16
 
 typedef struct {
-    const char *from, *weight, *bias;
+    const char *from;
     char *to;
     int64_t *index;
-    npy_intp planes; /* images, of convolutions */
-    npy_intp channels, kept, groups;
+    npy_intp planes;
     npy_intp divisor; /* 0: the number of places */
     int counts_padding;
     Axis layers, rows, columns; /* of planes, one layer */
@@ -194,79 +190,6 @@ static PyObject *serve_adaptive_pool(const CompiledKernel *kernel, const KernelC
     return kernel->how != NULL ? largest_of_windows(&job, self, image) : averages_of_windows(&job, self, image);
 }
 
-/* Take input, weight and bias of images or, as one row, of lines. Whether the loop is what they are best served by. */
-static int read_convolution(PyObject *const *args, WindowsJob *job, int type) {
-    Array *self = (Array *)args[0], *weight = plain_array(args[1], type);
-    int ndim = PyArray_NDIM(self), is_line = ndim == 3;
-    double groups;
-    if ((ndim != 3 && ndim != 4) || weight == NULL || PyArray_NDIM(weight) != ndim || args[6] != Py_False ||
-        !read_number(args[8], &groups) || groups < 1) {
-        return 0;
-    }
-    job->groups = (npy_intp)groups;
-    job->planes = PyArray_DIM(self, 0);
-    job->channels = PyArray_DIM(self, 1);
-    job->kept = PyArray_DIM(weight, 0);
-    job->rows = (Axis){is_line ? 1 : PyArray_DIM(self, 2), is_line ? 1 : PyArray_DIM(weight, 2), 1, 0, 1, 0};
-    job->columns = (Axis){PyArray_DIM(self, ndim - 1), PyArray_DIM(weight, ndim - 1), 1, 0, 1, 0};
-    npy_intp steps[2], pads[2], gaps[2];
-    if (!read_ints(args[3], steps, ndim - 2) || !read_ints(args[4], pads, ndim - 2) ||
-        !read_ints(args[5], gaps, ndim - 2)) {
-        return 0;
-    }
-    Axis *axes[2] = {is_line ? &job->columns : &job->rows, &job->columns};
-    job->rows.count = 1;
-    for (int i = 0; i < ndim - 2; i++) {
-        Axis *axis = axes[i];
-        axis->step = steps[i];
-        axis->pad = pads[i];
-        axis->gap = gaps[i];
-        npy_intp left = axis->size + 2 * axis->pad - axis->gap * (axis->kernel - 1) - 1;
-        if (axis->step < 1 || axis->pad < 0 || axis->gap < 1 || axis->kernel < 1 || left < 0) {
-            return 0;
-        }
-        axis->count = left / axis->step + 1;
-    }
-    if (job->channels % job->groups != 0 || job->kept % job->groups != 0 || job->kept < 1 || count_of(self) < 1 ||
-        PyArray_DIM(weight, 1) != job->channels / job->groups) {
-        return 0;
-    }
-    double products = (double)count_of(weight) * (double)job->planes * (double)job->rows.count * (double)job->columns.count;
-    job->from = PyArray_BYTES(self);
-    job->weight = PyArray_BYTES(weight);
-    if (!(job->groups == job->channels && job->groups > 1) && products > FEW_PRODUCTS) {
-        return 0;
-    }
-    return !(type == NPY_DOUBLE ? has_infinities_f64 : has_infinities_f32)(job->weight, count_of(weight));
-}
-
-/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) */
-static PyObject *serve_convolution(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
-    WindowsJob job = {0};
-    PyObject *const *args = call->args;
-    Array *self = call->count == 9 && call->out == NULL ? plain_floats(args[0]) : NULL;
-    if (self == NULL || !read_convolution(args, &job, PyArray_TYPE(self))) {
-        return NULL;
-    }
-    int ndim = PyArray_NDIM(self), type = PyArray_TYPE(self);
-    if (args[2] != Py_None) {
-        Array *bias = plain_array(args[2], type);
-        if (bias == NULL || count_of(bias) != job.kept) {
-            return NULL;
-        }
-        job.bias = PyArray_BYTES(bias);
-    }
-    npy_intp shape[4] = {job.planes, job.kept, job.rows.count, job.columns.count};
-    shape[2] = ndim == 3 ? job.columns.count : shape[2];
-    Array *result = new_array(ndim, shape, type);
-    if (result != NULL) {
-        job.to = PyArray_BYTES(result);
-        do_work(type == NPY_DOUBLE ? convolve_f64 : convolve_f32, &job, count_of(self));
-    }
-    return (PyObject *)result;
-}
-
 const CompiledKernel window_kernels[] = {
     {"max_pool2d", serve_max_pool, &planes, QUIET},
     {"max_pool3d", serve_max_pool, &volumes, QUIET},
@@ -274,6 +197,5 @@ const CompiledKernel window_kernels[] = {
     {"avg_pool3d", serve_average_pool, &volumes, 0},
     {"adaptive_max_pool", serve_adaptive_pool, &planes, QUIET},
     {"adaptive_avg_pool", serve_adaptive_pool, NULL, 0},
-    {"convolution", serve_convolution, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -211,8 +211,8 @@ def masked_select(self: Operand, mask: Operand) -> Operand:
     if as_dtype(mask.dtype) != opwright.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
     shape = layouts.broadcast_shapes([tuple(self.shape), tuple(mask.shape)])
-    if not shape:
-        return aten["index"](aten["reshape"](self, [1]), [aten["reshape"](mask, [1])])
+    if tuple(self.shape) == tuple(mask.shape) and lies_in(self, None) and lies_in(mask, None):
+        return aten["index"](aten["reshape"](self, [-1]), [aten["reshape"](mask, [-1])])  # NumPy is fastest at one
     return aten["index"](aten["expand"](self, shape), [aten["expand"](mask, shape)])
 
 

@@ -70,7 +70,7 @@ def _weight_gradient(
     """Convolve the input with the gradient, over the batch: what was stride is dilation, and the reverse."""
     arrays = arrays_of(input, grad)
     if arrays is not None and arrays[0].size and arrays[1].size and not transposed:
-        return wrap(weight_gradient(arrays[0], arrays[1], shape, stride, padding, dilation, groups))
+        return wrap(weight_gradient(arrays[0], arrays[1], list(shape), stride, padding, dilation, groups))
     batch, channels, *sizes = input.shape
     each = channels // groups
     first = aten.reshape(input, [batch, groups, each, *sizes])
@@ -92,7 +92,7 @@ def max_pool_backward(grad: Tensor, shape: Sequence[int], indices: Tensor, dims:
     """Return the gradients of all windows that an element is the maximum of, added."""
     arrays = arrays_of(grad, indices=indices)
     if arrays is not None and arrays[0].size:
-        return wrap(max_pool_gradient(arrays[0], shape, arrays[1], dims))
+        return wrap(max_pool_gradient(arrays[0], list(shape), arrays[1], dims))
     outer = len(shape) - dims
     flat = aten.new_zeros(grad, [*shape[:outer], prod(shape[outer:])])
     places, values = (_flattened(each, outer) for each in (indices, grad))
