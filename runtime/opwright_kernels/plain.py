@@ -53,14 +53,6 @@ def arrays_of(first: Any, *others: Any, indices: Any = None) -> list[Array] | No
     return None if left & ~CPU_ALONE else arrays
 
 
-def is_unwatched(first: Any, second: Any) -> bool:
-    """Whether two tensors are dense ones on the CPU and no mode is on: what records their gradients may see fewer
-    steps."""
-    if type(first) is not Tensor or type(second) is not Tensor:
-        return False
-    return not with_modes(first.keys | second.keys) & ~(CPU_ALONE | GRAD)
-
-
 if fast is not None and not TYPE_CHECKING:
     fast.configure_unwatched(CPU_ALONE, GRAD, AUTOGRAD)
     arrays_of = fast.arrays_of

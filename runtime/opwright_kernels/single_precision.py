@@ -37,44 +37,47 @@ NORMAL = (
     -2.604995472665905e-07,
     3.4039575602662353e-09,
 )
-# erfc(x) exp(x²) / y on [0, 10.2], of y - 0.5 for y = 1 / (1 + 0.4 x).
-_ERFC_SLOPE, _ERFC_END = 0.4, 10.5
+# erfc(x) exp(x²) (1 + x) on [0, 10.2], of y - 0.5 for y = 1 / (1 + x).
+_ERFC_END = 10.5
 _ERFC = (
-    0.42161272776950054,
-    0.6437213852905462,
-    0.7262626109823072,
-    0.5480148289693969,
-    0.18150918809981098,
-    -0.10779254464968144,
-    -0.12299416372064209,
-    0.026910484427861425,
-    0.06447677046177139,
-    -0.029205732104124145,
+    0.8551671504974365,
+    0.4753616750240326,
+    -0.38222548365592957,
+    -0.11125171929597855,
+    0.40632185339927673,
+    -0.3061998188495636,
+    -0.0781015008687973,
+    0.4814387261867523,
+    -0.6045001149177551,
+    0.17974185943603516,
+    0.6067673563957214,
+    -0.8576188683509827,
+    0.3442709445953369,
 )
-# erfinv(x) / x, of -log(1 - x²) up to 5, and of the root of that less 3.
+# (erfinv(x) / x - sqrt(π) / 2) / w, of w = -log(1 - x²) up to 4, and erfinv(x) / x, of the root of that less 3.
+_ERFINV_START, _ERFINV_END = 0.8862269520759583, 4
 _ERFINV = (
-    0.8862269206018576,
-    0.23201381385885433,
-    0.011548679493234178,
-    -0.0023343553499869624,
-    -0.00012741401258148713,
-    4.4522210304002916e-05,
-    3.999173374293329e-06,
-    -1.9798798505735792e-06,
-    2.2142375472142235e-07,
-    -8.809772456178568e-09,
+    0.23201315104961395,
+    0.011552110314369202,
+    -0.0023416648618876934,
+    -0.00011945566802751273,
+    3.962054688599892e-05,
+    5.7772490436036605e-06,
+    -2.356124241487123e-06,
+    2.643619438913447e-07,
+    -1.0851088916297158e-08,
 )
 _ERFINV_TAIL = (
-    2.8329768131239588,
-    1.0016747690488301,
-    0.009444584738600391,
-    -0.007634264046003763,
-    0.005692557944499739,
-    -0.003610266957425722,
-    0.0014719233802015933,
-    -3.566575410916852e-05,
-    -0.00030034099363895043,
-    0.00010375153275096181,
+    2.832976818084717,
+    1.001674771308899,
+    0.009446052834391594,
+    -0.007634181994944811,
+    0.005680606700479984,
+    -0.003607475897297263,
+    0.00150243379175663,
+    -4.9095513531938195e-05,
+    -0.0003244831459596753,
+    0.00011831344454549253,
 )
 
 
@@ -97,36 +100,25 @@ def fill_gelu(xp: ModuleType, x: Array, out: Array) -> None:
 
 
 def fill_erfc(xp: ModuleType, x: Array, out: Array) -> None:
-    """Compute 1 - erf(x), of |x|: for negative x it is 2 less that of -x."""
+    """Compute 1 - erf(x), of |x|: for negative x it is 2 less that of -x. The power and what it
+    meets are float64's."""
     size = xp.abs(x)
     xp.minimum(size, _ERFC_END, out=size)
-    y = size * _ERFC_SLOPE
-    y += 1
-    xp.reciprocal(y, out=y)
-    value = polynomial(_ERFC, y - 0.5)
-    value *= y
-    value *= _exp_of_square(xp, size, y)
+    wide = size.astype("float64")
+    size += 1
+    xp.reciprocal(size, out=size)
+    size -= 0.5
+    value = polynomial(_ERFC, size).astype("float64")
+    power = wide * wide
+    xp.exp(power, out=power)
+    wide += 1
+    power *= wide
+    value /= power
     sign = xp.copysign(1, x, out=size)
-    value *= sign
+    out[...] = value
+    out *= sign
     xp.subtract(1, sign, out=sign)
-    xp.add(value, sign, out=out)
-
-
-def _exp_of_square(xp: ModuleType, size: Array, scratch: Array) -> Array:
-    """Return exp(-size²), of the square itself and not of what is rounded of it. `scratch` is overwritten."""
-    square = size * size
-    # The upper half of the digits, whose square is exact, and the rest: size² = upper² + (size - upper) (size + upper).
-    upper = xp.bitwise_and(size.view("int32"), -4096, out=scratch.view("int32")).view(size.dtype)
-    lost = size + upper
-    lost *= size - upper
-    upper *= upper
-    upper -= square
-    lost += upper
-    xp.negative(square, out=square)
-    xp.exp(square, out=square)
-    lost *= square
-    square -= lost
-    return square
+    out += sign
 
 
 def fill_erfinv(xp: ModuleType, x: Array, out: Array) -> None:
@@ -134,18 +126,20 @@ def fill_erfinv(xp: ModuleType, x: Array, out: Array) -> None:
     logarithm = 1 - x
     logarithm *= 1 + x
     xp.log(logarithm, out=logarithm)
-    xp.negative(logarithm, out=logarithm)
+    xp.subtract(0, logarithm, out=logarithm)  # 0 of 0, which keeps the sign of x
     value = polynomial(_ERFINV, logarithm)
+    value *= logarithm
     value *= x
-    far = logarithm > 4.95
+    value += x * _ERFINV_START
+    far = logarithm > _ERFINV_END
     if far.any():
-        rows = (each.reshape(-1) for each in (value, far, x, logarithm))
-        flat, is_far, *operands = rows
-        put_where(xp, flat, is_far, lambda v, w: _erfinv_tail(xp, v, w), *operands)
+        flat, is_far, operand = (each.reshape(-1) for each in (value, far, x))
+        put_where(xp, flat, is_far, lambda v: _erfinv_tail(xp, v.astype("float64")), operand)
         value = flat.reshape(x.shape)
     xp.positive(value, out=out)
 
 
-def _erfinv_tail(xp: ModuleType, x: Array, logarithm: Array) -> Array:
+def _erfinv_tail(xp: ModuleType, x: Array) -> Array:
+    logarithm = -xp.log((1 - x) * (1 + x))
     value = polynomial(_ERFINV_TAIL, xp.sqrt(logarithm) - 3)
     return x * xp.where(xp.isinf(logarithm), math.inf, value)

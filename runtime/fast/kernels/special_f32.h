@@ -6,18 +6,23 @@
 
 #include "loops.h"
 
-/* exp(x) from -87 on, below as there: for what is added to a number of about 1. */
-ELEMENT float exp_above_f32(float x) {
-    const float low = x < -87.0f ? -87.0f : x, y = low > 89.0f ? 89.0f : low;
-    const float held = y * 0x1.715476p+0f + ROUNDING_F32, k = held - ROUNDING_F32;
-    const float r = (y - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f;
+/* exp(r) - 1 for r between -0.35 and 0.35. */
+ELEMENT float expm1_near_f32(float r) {
     float p = 0x1.a26762p-13f;
     p = p * r + 0x1.6d2e00p-10f;
     p = p * r + 0x1.110ff2p-7f;
     p = p * r + 0x1.555502p-5f;
     p = p * r + 0x1.555556p-3f;
     p = p * r + 0.5f;
-    p = (p * r) * r + r;
+    return (p * r) * r + r;
+}
+
+/* exp(x) from -87 on, below as there: for what is added to a number of about 1. */
+ELEMENT float exp_above_f32(float x) {
+    const float low = x < -87.0f ? -87.0f : x, y = low > 89.0f ? 89.0f : low;
+    const float held = y * 0x1.715476p+0f + ROUNDING_F32, k = held - ROUNDING_F32;
+    const float r = (y - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f;
+    const float p = expm1_near_f32(r);
     const float half = power_of_two_f32(held - 1.0f); /* 2 ** 128 is no float */
     return (half + half * p) * 2.0f;
 }
@@ -61,13 +66,7 @@ ELEMENT float own_expm1_f32(float x) {
     const float low = x < -40.0f ? -40.0f : x, y = low > 89.0f ? 89.0f : low;
     const float held = y * 0x1.715476p+0f + ROUNDING_F32, k = held - ROUNDING_F32;
     const float r = (y - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f;
-    float p = 0x1.a26762p-13f;
-    p = p * r + 0x1.6d2e00p-10f;
-    p = p * r + 0x1.110ff2p-7f;
-    p = p * r + 0x1.555502p-5f;
-    p = p * r + 0x1.555556p-3f;
-    p = p * r + 0.5f;
-    p = (p * r) * r + r;
+    const float p = expm1_near_f32(r);
     const float half = power_of_two_f32(held - 1.0f);
     const float found = ((half - 0.5f) + half * p) * 2.0f;
     return x == 0.0f || x != x ? x : found;
@@ -93,50 +92,60 @@ ELEMENT float own_normal_f32(float x) {
     return 1.0f / (exp_above_f32(-normal_logit_f32(x)) + 1.0f);
 }
 
-/* erfc(x) exp(x²) / y for y = 1 / (1 + 0.4 |x|); exp(-x²) of the square itself, whose upper half is exact. */
+/* erfc(x) exp(x²) (1 + |x|), about 0.86, by y = 1 / (1 + |x|); exp(-x²) of the square itself, whose upper half is exact.
+ * What sums and the quotient lose by their rounding is added at last. */
 ELEMENT float own_erfc_f32(float x) {
     const float size = abs_f32(x), held = size > 10.5f ? 10.5f : size;
-    const float y = 1.0f / (held * 0.4f + 1.0f), t = y - 0.5f;
-    float p = t * -0.029205732104124145f;
-    p = (p + 0.06447677046177139f) * t;
-    p = (p + 0.026910484427861425f) * t;
-    p = (p + -0.12299416372064209f) * t;
-    p = (p + -0.10779254464968144f) * t;
-    p = (p + 0.18150918809981098f) * t;
-    p = (p + 0.5480148289693969f) * t;
-    p = (p + 0.7262626109823072f) * t;
-    p = (p + 0.6437213852905462f) * t;
-    p = (p + 0.42161272776950054f) * y;
+    const float d = held + 1.0f, y = 1.0f / d, t = y - 0.5f;
+    float p = t * 0.3442709445953369f;
+    p = (p + -0.8576188683509827f) * t;
+    p = (p + 0.6067673563957214f) * t;
+    p = (p + 0.17974185943603516f) * t;
+    p = (p + -0.6045001149177551f) * t;
+    p = (p + 0.4814387261867523f) * t;
+    p = (p + -0.0781015008687973f) * t;
+    p = (p + -0.3061998188495636f) * t;
+    p = (p + 0.40632185339927673f) * t;
+    p = (p + -0.11125171929597855f) * t;
+    p = (p + -0.38222548365592957f) * t;
+    p = (p + 0.4753616750240326f) * t;
     const float square = held * held, upper = from_bits_f32(bits_f32(held) & 0xfffff000u);
-    const float lost = (held + upper) * (held - upper) + (upper * upper - square), power = exp_f32(-square);
-    const float value = p * (power - power * lost), found = x < 0.0f ? 2.0f - value : value;
+    const float lost = (held + upper) * (held - upper) + (upper * upper - square);
+    const float k = (ROUNDING_F32 - square * 0x1.715476p+0f) - ROUNDING_F32;
+    const float e = expm1_near_f32(((-square - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f) - lost);
+    const float s = p + e * (p + 0.8551671504974365f), n = s + 0.8551671504974365f;
+    const float rest_of_d = held - (d - 1.0f);
+    const float rest = (s - (n - 0.8551671504974365f)) + n * ((1.0f - d * y) - rest_of_d * y);
+    const float scaled = n * y + rest * y;
+    const float half = k * 0.5f + ROUNDING_F32; /* in two steps, since 2 ** k need be no float */
+    const float first = power_of_two_f32(half), second = power_of_two_f32((k - (half - ROUNDING_F32)) + ROUNDING_F32);
+    const float value = scaled * first * second, found = x < 0.0f ? 2.0f - value : value;
     return x != x ? x : found;
 }
 
-/* Two polynomials, of -log(1 - x²) and of its root. */
+/* Two polynomials, of w = -log(1 - x²) and of its root: the second where the result is above 2. */
 ELEMENT float own_erfinv_f32(float x) {
-    const float w = -own_log_f32((1.0f - x) * (1.0f + x)), t = sqrtf(w) - 3.0f;
-    float near = w * -8.809772456178568e-09f;
-    near = (near + 2.2142375472142235e-07f) * w;
-    near = (near + -1.9798798505735792e-06f) * w;
-    near = (near + 3.999173374293329e-06f) * w;
-    near = (near + 4.4522210304002916e-05f) * w;
-    near = (near + -0.00012741401258148713f) * w;
-    near = (near + -0.0023343553499869624f) * w;
-    near = (near + 0.011548679493234178f) * w;
-    near = (near + 0.23201381385885433f) * w;
-    near = near + 0.8862269206018576f;
-    float far = t * 0.00010375153275096181f;
-    far = (far + -0.00030034099363895043f) * t;
-    far = (far + -3.566575410916852e-05f) * t;
-    far = (far + 0.0014719233802015933f) * t;
-    far = (far + -0.003610266957425722f) * t;
-    far = (far + 0.005692557944499739f) * t;
-    far = (far + -0.007634264046003763f) * t;
-    far = (far + 0.009444584738600391f) * t;
-    far = (far + 1.0016747690488301f) * t;
-    far = far + 2.8329768131239588f;
-    return x * (w == INFINITY ? INFINITY : w > 4.95f ? far : near);
+    const float w = 0.0f - own_log_f32((1.0f - x) * (1.0f + x)), t = sqrtf(w) - 3.0f;
+    float near = w * -1.0851088916297158e-08f;
+    near = (near + 2.643619438913447e-07f) * w;
+    near = (near + -2.356124241487123e-06f) * w;
+    near = (near + 5.7772490436036605e-06f) * w;
+    near = (near + 3.962054688599892e-05f) * w;
+    near = (near + -0.00011945566802751273f) * w;
+    near = (near + -0.0023416648618876934f) * w;
+    near = (near + 0.011552110314369202f) * w;
+    near = (near + 0.23201315104961395f) * w;
+    float far = t * 0.00011831344454549253f;
+    far = (far + -0.0003244831459596753f) * t;
+    far = (far + -4.9095513531938195e-05f) * t;
+    far = (far + 0.00150243379175663f) * t;
+    far = (far + -0.003607475897297263f) * t;
+    far = (far + 0.005680606700479984f) * t;
+    far = (far + -0.007634181994944811f) * t;
+    far = (far + 0.009446052834391594f) * t;
+    far = (far + 1.001674771308899f) * t;
+    far = far + 2.832976818084717f;
+    return w > 4.7f ? x * (w == INFINITY ? INFINITY : far) : x * near + x * 0.8862269520759583f;
 }
 
 #endif

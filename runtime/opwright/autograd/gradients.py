@@ -10,14 +10,12 @@ from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright.arrays.layouts import Shape
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded, RecordedSeveral, node_of, number_of
-from opwright.autograd.quick import is_array_alone
+from opwright.autograd.quick import is_array_alone, is_unwatched
 from opwright.dispatch.aten import aten
 from opwright.dispatch.kernel_sources import recorded_by
-from opwright.keys import CPU_ALONE, GRAD
-from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor, wrap
 
-__all__ = ["add", "are_plain", "fit", "ones_like", "zeros"]
+__all__ = ["add", "fit", "ones_like", "zeros"]
 
 
 def add(first: Any, second: Any) -> Any:
@@ -33,19 +31,9 @@ def zeros(shape: Shape, dtype: DType, device: Device) -> Tensor:
     return made
 
 
-def are_plain(*tensors: Tensor) -> bool:
-    """Whether a call with these tensors, recorded or not, comes to a CPU kernel and to nobody else who sees it."""
-    keys = 0
-    for tensor in tensors:
-        if type(tensor) is not Tensor or type(tensor.array) is not np.ndarray:
-            return False
-        keys |= tensor.keys
-    return not with_modes(keys) & ~(CPU_ALONE | GRAD)
-
-
 def ones_like(tensor: Tensor) -> Tensor:
     """Return the ones that a backward of a scalar begins with."""
-    if are_plain(tensor):
+    if is_unwatched(tensor):
         array = np.empty(tensor.array.shape, tensor.array.dtype)
         array.fill(1)
         return wrap(array)

@@ -10,16 +10,25 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import FLOATING
-from opwright.keys import CPU_ALONE
+from opwright.keys import CPU_ALONE, GRAD
 from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor, wrap
-
-__all__ = ["adjoint_of", "conjugate_of", "expanded", "is_array_alone", "reshaped", "swapped", "turned", "zeros_for"]
 
 
 def is_array_alone(value: Any) -> bool:
     """Whether nobody sees what is done with a tensor's array: it is NumPy's, and no call with it is recorded."""
     return type(value) is Tensor and type(value.array) is np.ndarray and not with_modes(value.keys) & ~CPU_ALONE
+
+
+def is_unwatched(*tensors: Any) -> bool:
+    """Whether a call with these tensors comes to a CPU kernel and nobody else sees it: what records their gradients may
+    see fewer steps."""
+    keys = 0
+    for tensor in tensors:
+        if type(tensor) is not Tensor or type(tensor.array) is not np.ndarray:
+            return False
+        keys |= tensor.keys
+    return not with_modes(keys) & ~(CPU_ALONE | GRAD)
 
 
 def conjugate_of(value: Any) -> Any:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from opwright.arrays.dtypes import COMPLEX, to_real
 from opwright.arrays.layouts import Shape, contiguous_strides, count, may_meet, span
 from opwright.autograd.nodes import Edge, Node, next_sequence
+from opwright.autograd.quick import is_array_alone
 from opwright.dispatch.aten import aten
 from opwright.errors import AutogradError
-from opwright.keys import CPU_ALONE
-from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = ["VIEW_ERRORS", "Placed", "ViewOfBase", "WriteToView"]
@@ -137,12 +136,7 @@ class _Window(NamedTuple):
 
 def _serves_arrays(window: Any, grad: Any) -> bool:
     """Whether arrays serve a window, and nobody but NumPy is to see what is done with this gradient."""
-    return (
-        type(grad) is Tensor
-        and type(grad.array) is np.ndarray
-        and not with_modes(grad.keys) & ~CPU_ALONE
-        and (type(window) is not _Window or window.is_of_rows)
-    )
+    return is_array_alone(grad) and (type(window) is not _Window or window.is_of_rows)
 
 
 def _whole(window: Any) -> _Window:

@@ -9,10 +9,11 @@ import numpy as np
 import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import REDUCED, as_dtype, bool_, float32
+from opwright.autograd.quick import is_unwatched
 from opwright.tensors.tensor import wrap
 from opwright_kernels.attention import attention
 from opwright_kernels.normalization import safe_softmax
-from opwright_kernels.plain import arrays_of, is_unwatched
+from opwright_kernels.plain import arrays_of
 
 Operand = Any
 

@@ -14,13 +14,13 @@ from opwright.arrays.devices import Device, as_device, backend_of
 from opwright.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright.arrays.layouts import broadcast_shapes, contiguous_strides
 from opwright.arrays.promotion import NUMBERS
+from opwright.autograd.quick import is_unwatched
 from opwright.keys import META, ODD
 from opwright.plans.plan import Plan, cast_array
 from opwright.state import active_modes, below_adinplaceorview
 from opwright.tensors.tensor import Tensor, wrap
 from opwright_kernels.composites.views_and_comparisons import lies_in
 from opwright_kernels.factories import filled
-from opwright_kernels.plain import is_unwatched
 
 Operand = Any  # a Tensor
 Number = complex
@@ -154,7 +154,7 @@ def _empty(self: Operand, plan: Plan, device: Any) -> Operand:
 def _is_simple(self: Operand, dtype: Any, device: Any, memory_format: Any) -> bool:
     """Whether a tensor like this one lies row by row on the CPU, and nobody looks at how it is made."""
     is_asked = dtype is not None or device is not None or memory_format is not None
-    return not is_asked and is_unwatched(self, self) and not self.keys & ODD
+    return not is_asked and is_unwatched(self) and not self.keys & ODD
 
 
 def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:

@@ -10,7 +10,7 @@ from typing import Any
 
 import opwright
 from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
-from opwright_kernels.plain import is_unwatched
+from opwright.autograd.quick import is_unwatched
 
 Operand = Any  # a Tensor
 _ELLIPSIS = "..."

@@ -11,9 +11,9 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import as_dtype, int64
 from opwright.arrays.sizes import holds
+from opwright.autograd.quick import is_unwatched
 from opwright.dispatch.aten import aten
 from opwright.tensors.tensor import wrap
-from opwright_kernels.plain import is_unwatched
 
 Operand = Any
 
@@ -65,7 +65,7 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
     """Return 1 at the place that each element names, of `num_classes` (-1: as many as are needed), else 0; int64."""
     if as_dtype(self.dtype) is not int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of dtype int64, but got {self.dtype}")
-    if num_classes > 0 and is_unwatched(self, self) and self.array.size:
+    if num_classes > 0 and is_unwatched(self) and self.array.size:
         largest = int(self.array.view("uint64").max())  # seen so, negative numbers are the largest
         if largest < num_classes < 2**31:  # (more is an error, which `arange` words)
             return wrap(_marks(self.array, num_classes))

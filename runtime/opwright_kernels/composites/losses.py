@@ -11,8 +11,8 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import COMPLEX, FLOATING, as_dtype
 from opwright.arrays.sizes import holds
+from opwright.autograd.quick import is_unwatched
 from opwright.dispatch.aten import aten as direct
-from opwright_kernels.plain import is_unwatched
 
 Operand = Any  # a Tensor
 

@@ -13,11 +13,12 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.devices import shape_of
 from opwright.arrays.sizes import guard_or_false, holds
+from opwright.autograd.quick import is_unwatched
 from opwright.dispatch.aten import aten as direct
 from opwright.plans.operands import check_inexact, check_square
 from opwright.tensors.tensor import wrap
 from opwright_kernels.linear_algebra import matrix_product
-from opwright_kernels.plain import arrays_of, is_unwatched
+from opwright_kernels.plain import arrays_of
 
 Operand = Any  # a Tensor
 
