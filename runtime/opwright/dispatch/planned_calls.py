@@ -43,7 +43,9 @@ def make(kernel, find, learn):
             return learn(key, ({given},))
         numbers = form.numbers
         answer = kernel({passed})
-        if type(answer) is ndarray and answer.dtype is form.dtype and answer.base is None and {is_new}:
+        if type(answer) is not ndarray:
+            answer = asarray(answer)
+        if answer.dtype is form.dtype and answer.base is None and {is_new}:
             made = Tensor()
             made.array = answer
             made.keys = form.keys
@@ -67,7 +69,9 @@ def make(kernel, find, learn):
         return {target}
     return planned
 """
-_NAMES: Final = {"Plan": Plan, "Tensor": Tensor, "known_result": known_result, "ndarray": np.ndarray, "np": np}
+_NAMES: Final = {
+    "Plan": Plan, "Tensor": Tensor, "asarray": np.asarray, "known_result": known_result, "ndarray": np.ndarray, "np": np
+}  # fmt: skip
 
 
 def planned_calls(general: Function, forms: KnownForms | KnownViews) -> Function | None:
