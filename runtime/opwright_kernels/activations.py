@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import FLOATING, wrapped_scalar
+from opwright.arrays.dtypes import CANONICAL, FLOATING, wrapped_scalar
 from opwright.arrays.generator import Generator, source_for
 from opwright.core import compiled
 from opwright_kernels.approximation import filled_in_blocks
 
 Array = Any
+_ZEROS = {dtype: np.zeros((), dtype) for dtype in CANONICAL}  # NumPy casts no number then
 
 
 @compiled
@@ -73,7 +74,7 @@ def celu(xp: ModuleType, self: Array, alpha: complex) -> Array:
 @compiled
 def relu(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return `self`, 0 where it is below."""
-    return xp.maximum(self, 0, out=out)
+    return xp.maximum(self, _ZEROS.get(self.dtype, 0) if xp is np else 0, out=out)
 
 
 @compiled

@@ -14,6 +14,7 @@ import numpy as np
 
 from opwright.core import compiled
 from opwright_kernels.approximation import polynomial
+from opwright_kernels.reductions import reduce_by_add
 from opwright_kernels.single_precision import NORMAL
 from opwright_kernels.special import erf
 
@@ -136,8 +137,7 @@ def softmax_gradient(grad: Array, result: Array) -> Array:
 
 
 def _softmax(out: Array, grad: Array, result: Array) -> None:
-    along = np.einsum("ij,ij->i", grad, result)
-    np.subtract(grad, along[:, None], out=out)
+    np.subtract(grad, np.vecdot(grad, result)[:, None], out=out)
     out *= result
 
 
@@ -182,6 +182,7 @@ def layer_norm_gradients(
 ) -> Gradients:
     """Return the gradients of `layer_norm` over the last dimensions, which have this shape."""
     count = prod(shape)
+    number = np.asarray(count, x.dtype)
     grads, rows = grad.reshape(-1, count), x.reshape(-1, count)
     means, rstds = mean.reshape(-1, 1), rstd.reshape(-1, 1)
     scale = None if weight is None else weight.reshape(1, count)
@@ -197,8 +198,8 @@ def layer_norm_gradients(
             of_bias += given.sum(axis=0)
         if found is not None:
             scaled = given if scale is None else given * scale
-            average = scaled.mean(axis=1, keepdims=True)
-            centred *= np.einsum("ij,ij->i", scaled, centred)[:, None] / x.dtype.type(count)
+            average = reduce_by_add(scaled, 1, None, None, True) / number
+            centred *= np.vecdot(scaled, centred)[:, None] / number
             np.subtract(scaled, average, out=found[part])
             found[part] -= centred
             found[part] *= rstds[part]

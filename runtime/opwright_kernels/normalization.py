@@ -61,7 +61,7 @@ def _largest(xp: ModuleType, self: Array, dim: int) -> Array:
     return reduce_by_maximum(self, dim, None, None, True) if xp is np else self.max(axis=dim, keepdims=True)
 
 
-def _total(xp: ModuleType, self: Array, dim: int) -> Array:
+def _total(xp: ModuleType, self: Array, dim: int | tuple[int, ...]) -> Array:
     return reduce_by_add(self, dim, None, None, True) if xp is np else self.sum(axis=dim, keepdims=True)
 
 
@@ -110,11 +110,11 @@ def _layer_norm(
     eps: float,
     out: Array | None = None,
 ) -> tuple[Array, Array, Array]:
-    count = input.dtype.type(prod(input.shape[axis] for axis in over))
-    mean = input.sum(axis=over, keepdims=True) / count
+    count = xp.asarray(prod(input.shape[over[0] :]) if over else 1, input.dtype)
+    mean = _total(xp, input, over) / count
     result = xp.subtract(input, mean, out=out)
-    if over == (1,) and input.ndim == 2:
-        variance = xp.einsum("ij,ij->i", result, result)[:, None] / count
+    if xp is np and len(over) == 1:
+        variance = np.vecdot(result, result)[..., None] / count
     else:
         variance = xp.square(result).sum(axis=over, keepdims=True) / count
     rstd = xp.reciprocal(xp.sqrt(variance + eps))

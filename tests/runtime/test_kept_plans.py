@@ -194,3 +194,31 @@ def test_threads_share_what_is_kept() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize("alpha", [0.5, -2.0, float("nan"), 1e300])
+@pytest.mark.parametrize("dtype", [opwright.float32, opwright.float64, opwright.int64])
+def test_a_factor_is_served_and_refused_as_in_calls_by_a_plan(alpha: float, dtype: Any) -> None:
+    """What is plain is added at once; an expanded operand never is."""
+    for name in ("add", "sub", "add_", "sub_"):
+        found = []
+        for other in (opwright.ones(2, 3, dtype=dtype), opwright.ones(1, 1, dtype=dtype).expand(2, 3)):
+            x = opwright.ones(2, 3, dtype=dtype)
+            found.append(called(lambda x, other=other, name=name: getattr(x, name)(other, alpha=alpha), x))
+        assert found[0] == found[1], name
+
+
+def test_writes_in_place_by_a_kept_form_see_memory_that_is_shared() -> None:
+    for _ in range(3):
+        x = opwright.arange(6.0)
+        version = x._version
+        assert x.zero_() is x and not x.array.any() and x._version == version + 1
+        x.copy_(opwright.arange(6))
+        view = opwright.as_strided(x, [3], [1], 1)
+        with pytest.raises(RuntimeError, match="single memory location"):
+            view.copy_(opwright.as_strided(x, [3], [1], 0))
+        assert view.copy_(x[3:] + 0) is view and x.tolist() == [0, 3, 4, 5, 4, 5]
+        x.addcmul_(x, x)
+        assert x.tolist() == [0, 12, 20, 30, 20, 30]
+        with pytest.raises(RuntimeError, match="must match"):
+            x.copy_(opwright.ones(4))

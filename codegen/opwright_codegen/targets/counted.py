@@ -1,11 +1,11 @@
 """Overloads told apart by how many arguments are passed by position: `x.sum()`, `x.sum(0)`.
 
-Where several take as many, the exact type of one argument may tell: one that the other overloads refuse.
+Where several take as many, the exact types of arguments may tell: each of the other overloads refuses one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.schema.model import SchemaKind
@@ -30,7 +30,7 @@ class _Run:
     """A run of counts that follow each other and mean the same."""
 
     overload: OperatorView
-    test: str
+    tests: tuple[str, ...]
     first: int
     last: int
 
@@ -44,44 +44,53 @@ def counted_branches(group: Sequence[OperatorView], builtins: BuiltinNames) -> I
     most = max([_positional(o) for o in overloads], default=0)
     runs: list[_Run] = []
     for count in range(1, most + 1):
-        for overload, test in _told(overloads, count, builtins):
-            same = next((r for r in runs if r.overload is overload and r.test == test and r.last == count - 1), None)
+        for overload, tests in _told(overloads, count, builtins):
+            same = next((r for r in runs if r.overload is overload and r.tests == tests and r.last == count - 1), None)
             if same is None:
-                runs.append(_Run(overload, test, count, count))
+                runs.append(_Run(overload, tests, count, count))
             else:
                 same.last = count
     for run in runs:
         counts = f"count == {run.first}" if run.first == run.last else f"{run.first} <= count <= {run.last}"
-        tests = [counts, run.test] if run.test else [counts]
         call = f"{run.overload.function}(*args)"
         returned = f"{builtins['tuple']}({call})" if returns_list(run.overload.schema) else call
-        yield Branch(condition(tests, "and", 8), f"return {returned}")
+        yield Branch(condition([counts, *run.tests], "and", 8), f"return {returned}")
 
 
-def _told(overloads: Sequence[OperatorView], count: int, builtins: BuiltinNames) -> Iterator[tuple[OperatorView, str]]:
-    """Yield the overloads that so many arguments mean, each with the further test that it takes, '' for none."""
+def _told(
+    overloads: Sequence[OperatorView], count: int, builtins: BuiltinNames
+) -> Iterator[tuple[OperatorView, tuple[str, ...]]]:
+    """Yield the overloads that so many arguments mean, each with the further tests that it takes."""
     candidates = [o for o in overloads if _fewest(o) <= count <= _positional(o)]
-    if len(candidates) == 1:
-        yield candidates[0], ""
-        return
     for place, overload in enumerate(candidates):
         # A later overload with the same types would not be asked.
         later = [o for o in candidates[place + 1 :] if _types(o, count) != _types(overload, count)]
         others = [*candidates[:place], *later]
         if not others:
-            yield overload, ""
+            yield overload, ()
             return
-        for position in range(count):
-            kinds = [
-                kind
-                for kind in _kinds(overload.parameters[position].argument.type)
-                if all(_refuses(o.parameters[position].argument.type, kind) for o in others)
-            ]
-            if kinds:
-                found = f"{builtins['type']}(args[{position}])"
-                text = " or ".join(f"{found} is {builtins[kind]}" for kind in kinds)
-                yield overload, f"({text})" if len(kinds) > 1 else text
-                break
+        tests = _tests(_types(overload, count), [_types(o, count) for o in others], builtins)
+        if tests:
+            yield overload, tests
+
+
+def _tests(types: Sequence[Type], others: Sequence[Sequence[Type]], builtins: BuiltinNames) -> tuple[str, ...]:
+    """Return the tests of an overload's types where others have another type, which tell that it is meant; none where
+    they do not tell."""
+    kinds = {place: _kinds(type) for place, type in enumerate(types) if any(other[place] != type for other in others)}
+    if not all(kinds.values()) or not all(_is_refused(kinds, other) for other in others):
+        return ()
+    return tuple([_test(f"{builtins['type']}(args[{place}])", found, builtins) for place, found in kinds.items()])
+
+
+def _test(found: str, kinds: Sequence[str], builtins: BuiltinNames) -> str:
+    text = " or ".join(f"{found} is {kind if kind == 'Tensor' else builtins[kind]}" for kind in kinds)
+    return f"({text})" if len(kinds) > 1 else text
+
+
+def _is_refused(kinds: Mapping[int, Sequence[str]], types: Sequence[Type]) -> bool:
+    """Whether arguments of these types refuse values of these kinds, at one place at least."""
+    return any(all(_refuses(types[place], kind) for kind in found) for place, found in kinds.items())
 
 
 def _types(view: OperatorView, count: int) -> list[Type]:
@@ -99,12 +108,16 @@ def _fewest(view: OperatorView) -> int:
 
 
 def _kinds(type: Type) -> tuple[str, ...]:
-    """Return the builtin types whose values surely are such an argument."""
+    """Return the types whose values surely are such an argument: builtin ones, and Tensor."""
     match type:
         case OptionalType(elem):
             return _kinds(elem)
         case BaseType("int" | "SymInt"):
             return ("int",)
+        case BaseType("Tensor"):
+            return ("Tensor",)
+        case BaseType("Scalar"):
+            return ("float", "int")
         case ListType(BaseType("int" | "SymInt"), size):
             return ("list",) if size is None else ("int", "list")
         case _:
@@ -112,11 +125,13 @@ def _kinds(type: Type) -> tuple[str, ...]:
 
 
 def _refuses(type: Type, kind: str) -> bool:
-    """Whether no value of the builtin type is such an argument, or not if another overload takes it: a number is no
-    tensor then, and an int (`x.std(0)`) no bool."""
+    """Whether no value of the type is such an argument, or not if another overload takes it: a number is no tensor
+    then, a tensor no number, and an int (`x.std(0)`) no bool."""
     match type:
         case OptionalType(elem):
             return _refuses(elem, kind)
+        case BaseType("Tensor" | "Scalar") if kind == "Tensor":
+            return str(type) == "Scalar"
         case BaseType("Tensor" | "str" | "ScalarType"):
             return True
         case BaseType("Any" | "t"):

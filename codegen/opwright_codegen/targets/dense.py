@@ -43,12 +43,13 @@ class DenseFacts:
     """The facts of a fast shim: what it computes and when it may.
 
     `operands`: the tensor arguments; `scalars`: numbers among the operands; `ones`: arguments that must have their
-    default. `kinds`: NumPy's dtype kinds that it serves, '' for all. `checks_result`: the result's dtype is not known
-    beforehand. `is_truth`: it is bool, else it is the operands'. `is_widened`: half and
-    bfloat16 are computed in float32.
+    default; `whole`: what is computed where they are other numbers, of floating operands. `kinds`: NumPy's dtype kinds
+    that it serves, '' for all. `checks_result`: the result's dtype is not known beforehand. `is_truth`: it is bool,
+    else it is the operands'. `is_widened`: half and bfloat16 are computed in float32.
     """
 
     formula: Formula
+    whole: Formula
     operands: tuple[str, ...]
     scalars: tuple[str, ...]
     ones: tuple[tuple[str, object], ...]
@@ -93,7 +94,9 @@ def dense_facts(binding: Binding) -> DenseFacts | None:
     formula = rewrite(kernel.formula, lambda part: _folded(part, dict(ones)))
     numbers = types.keys() - {*tensors, *scalars, *dict(ones)}
     found = Names(frozenset(tensors), frozenset(scalars), frozenset(numbers))
-    return _facts(formula, found, _Shim(tensors, scalars, ones, options, schema.kind is SchemaKind.INPLACE))
+    return _facts(
+        formula, kernel.formula, found, _Shim(tensors, scalars, ones, options, schema.kind is SchemaKind.INPLACE)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,7 @@ class _Shim:
     writes: bool
 
 
-def _facts(formula: Formula, names: Names, shim: _Shim) -> DenseFacts | None:
+def _facts(formula: Formula, whole: Formula, names: Names, shim: _Shim) -> DenseFacts | None:
     if not names.arrays <= operands_broadcast(formula) or not is_elementwise(formula, names):
         return None
     is_truth = shim.options.kind == "bool"
@@ -154,7 +157,9 @@ def _facts(formula: Formula, names: Names, shim: _Shim) -> DenseFacts | None:
     checks = not is_truth and not keeps_dtype(formula, names, kinds)
     is_widened = "f" in kinds and not shim.scalars and shim.options.kind != "no_opmath"
     shown = "" if kinds == ALL_KINDS else kinds
-    return DenseFacts(formula, shim.tensors, shim.scalars, shim.ones, shown, checks, is_truth, shim.writes, is_widened)
+    return DenseFacts(
+        formula, whole, shim.tensors, shim.scalars, shim.ones, shown, checks, is_truth, shim.writes, is_widened
+    )
 
 
 def _outer_ufunc(formula: Formula) -> str | None:

@@ -19,6 +19,9 @@ _DENSE: Final = "where every tensor is simple: dense, row-major, with elements, 
 _ARRAYS: Final = "where plain NumPy arrays stand for all tensors: arrays in, an array out."
 
 
+_FITS: Final = "1e38"  # what every floating dtype that computes in itself can hold
+
+
 @dataclass(frozen=True, slots=True)
 class FastShim:
     """A `_dense` or `_arrays` shim, which leaves to the general one what `elsewhere` holds for or `compute` raises on.
@@ -73,7 +76,8 @@ class FastShimBuilder:
         facts, shim = self._facts, self._shim
         arrays = {name: shim.arrays[name] for name in facts.operands}
         first = arrays[facts.operands[0]]
-        tests = self.tests(arrays)
+        takes_numbers = facts.writes and bool(facts.ones) and not facts.scalars  # (the dtype is the target's)
+        tests = self.tests(arrays, takes_numbers=takes_numbers)
         if facts.writes and len(arrays) > 1:
             # Arrays that share memory have one owner, or one owns the other's; what overlaps in part is an error.
             for name in facts.operands[1:]:
@@ -83,7 +87,7 @@ class FastShimBuilder:
                 )
                 tests.append(f"{other} is {first}.base")
         general = _Call(f"return {shim.names.general}(", [shim.own[a.name] for a in shim.schema.arguments], ")")
-        formula = spelled(facts.formula, {}, {})
+        formula = spelled(facts.whole if takes_numbers else facts.formula, {}, {})
         before = "result = "
         result: tuple[str, ...]
         if facts.writes:
@@ -138,16 +142,25 @@ class FastShimBuilder:
         """Return the lines that send a result of another dtype to the general shim, where there may be one."""
         return (f"if result.dtype is not {dtype}:", f"    {general.at(12)}") if self._facts.checks_result else ()
 
-    def tests(self, arrays: Mapping[str, str], dtype: str = "", kinds: str = "") -> list[str]:
+    def tests(
+        self, arrays: Mapping[str, str], dtype: str = "", kinds: str = "", *, takes_numbers: bool = False
+    ) -> list[str]:
         """Return what sends a call to the general shim; `dtype` is the variable that holds that of the first operand,
-        if one does, and `kinds` are those that are served, if not those that the facts say."""
+        if one does, and `kinds` are those that are served, if not those that the facts say. `takes_numbers`: factors
+        that are not 1 are served, too, of floating operands."""
         facts, shim = self._facts, self._shim
         first, *others = [arrays[name] for name in facts.operands]
         dtype = dtype or f"{first}.dtype"
         kind = shim.builtins["type"]
         tests = []
         for name, value in facts.ones:
-            tests.append(f"{shim.own[name]} != {value!r}")
+            own = shim.own[name]
+            is_other = f"{own} != {value!r}"
+            if takes_numbers:
+                not_float = f"{kind}({own}) is not {shim.builtins['float']}"
+                is_large = f"not -{_FITS} < {own} < {_FITS}"
+                is_other = f"({is_other} and ({not_float} or {is_large} or {dtype} not in {dtypes_name('fc')}))"
+            tests.append(is_other)
             if value in (0, 1):  # which equal False and True: those are refused beside numbers
                 tests.append(f"{shim.own[name]} is {bool(value)}")
         tests += [f"{other}.dtype is not {dtype}" for other in others]

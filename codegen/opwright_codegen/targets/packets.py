@@ -46,7 +46,7 @@ class Packet:
             *named,
             *packing,
             self.elsewhere,
-            *(b.test for b in self.branches),
+            *(b.test for b in (*self.branches, *self.counted)),
             self.call,
         )
 

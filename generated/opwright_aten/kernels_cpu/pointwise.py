@@ -2366,7 +2366,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
     if (
-        alpha != 1
+        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
         or alpha is True
         or other_.dtype is not self_.dtype
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
@@ -2374,7 +2374,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     ):
         return add__Tensor(self, other, alpha)
     try:
-        np.add(self_, other_, self_)
+        np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)), self_)
     except (TypeError, ValueError, OverflowError):
         pass
     else:
@@ -2528,7 +2528,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
     if (
-        alpha != 1
+        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
         or alpha is True
         or other_.dtype is not self_.dtype
         or self_.dtype not in DTYPES_IUFC
@@ -2537,7 +2537,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     ):
         return sub__Tensor(self, other, alpha)
     try:
-        np.subtract(self_, other_, self_)
+        np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)), self_)
     except (TypeError, ValueError, OverflowError):
         pass
     else:

@@ -1173,7 +1173,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
     if (
-        alpha != 1
+        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
         or alpha is True
         or other_.dtype is not self_.dtype
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
@@ -1181,7 +1181,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     ):
         return add__Tensor(self, other, alpha)
     try:
-        cp.add(self_, other_, self_)
+        cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)), self_)
     except (TypeError, ValueError, OverflowError):
         pass
     else:
@@ -1293,7 +1293,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
     if (
-        alpha != 1
+        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
         or alpha is True
         or other_.dtype is not self_.dtype
         or self_.dtype not in DTYPES_IUFC
@@ -1302,7 +1302,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     ):
         return sub__Tensor(self, other, alpha)
     try:
-        cp.subtract(self_, other_, self_)
+        cp.subtract(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)), self_)
     except (TypeError, ValueError, OverflowError):
         pass
     else:

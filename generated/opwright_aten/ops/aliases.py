@@ -109,6 +109,12 @@ def divide_Scalar_mode(self, other, *, rounding_mode):
 
 @function_of(_divide)
 def divide(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is Tensor:
+            return divide_Tensor(*args)
+        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+            return divide_Scalar(*args)
     return _divide.call(args, kwargs)
 
 
@@ -153,6 +159,12 @@ def divide__Scalar_mode(self, other, *, rounding_mode):
 
 @function_of(_divide_)
 def divide_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is Tensor:
+            return divide__Tensor(*args)
+        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+            return divide__Scalar(*args)
     return _divide_.call(args, kwargs)
 
 
@@ -316,6 +328,18 @@ def clip(*args, **kwargs):
         count = len(args)
         if count == 1:
             return clip_default(*args)
+        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+            return clip_default(*args)
+        if count == 2 and type(args[1]) is Tensor:
+            return clip_Tensor(*args)
+        if (
+            count == 3
+            and (type(args[1]) is float or type(args[1]) is int)
+            and (type(args[2]) is float or type(args[2]) is int)
+        ):
+            return clip_default(*args)
+        if count == 3 and type(args[1]) is Tensor and type(args[2]) is Tensor:
+            return clip_Tensor(*args)
     return _clip.call(args, kwargs)
 
 
@@ -348,6 +372,18 @@ def clip_(*args, **kwargs):
         count = len(args)
         if count == 1:
             return clip__default(*args)
+        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+            return clip__default(*args)
+        if count == 2 and type(args[1]) is Tensor:
+            return clip__Tensor(*args)
+        if (
+            count == 3
+            and (type(args[1]) is float or type(args[1]) is int)
+            and (type(args[2]) is float or type(args[2]) is int)
+        ):
+            return clip__default(*args)
+        if count == 3 and type(args[1]) is Tensor and type(args[2]) is Tensor:
+            return clip__Tensor(*args)
     return _clip_.call(args, kwargs)
 
 

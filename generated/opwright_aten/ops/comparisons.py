@@ -671,6 +671,14 @@ def isin_Scalar_Tensor(element, test_elements, *, assume_unique=False, invert=Fa
 
 @function_of(_isin)
 def isin(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[0]) is Tensor and type(args[1]) is Tensor:
+            return isin_Tensor_Tensor(*args)
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
+            return isin_Tensor_Scalar(*args)
+        if count == 2 and (type(args[0]) is float or type(args[0]) is int) and type(args[1]) is Tensor:
+            return isin_Scalar_Tensor(*args)
     return _isin.call(args, kwargs)
 
 

@@ -1906,6 +1906,8 @@ def to(*args, **kwargs):
         count = len(args)
         if count == 1:
             return to_dtype_layout(*args)
+        if count == 2 and type(args[1]) is Tensor:
+            return to_other(*args)
         if count == 6:
             return to_device(*args)
     return _to.call(args, kwargs)

@@ -217,6 +217,12 @@ def scatter_value_reduce(self, dim, index, value, *, reduce):
 
 @function_of(_scatter)
 def scatter(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 4 and type(args[3]) is Tensor:
+            return scatter_src(*args)
+        if count == 4 and (type(args[3]) is float or type(args[3]) is int):
+            return scatter_value(*args)
     return _scatter.call(args, kwargs)
 
 
@@ -590,6 +596,12 @@ def scatter__value_reduce(self, dim, index, value, *, reduce):
 
 @function_of(_scatter_)
 def scatter_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 4 and type(args[3]) is Tensor:
+            return scatter__src(*args)
+        if count == 4 and (type(args[3]) is float or type(args[3]) is int):
+            return scatter__value(*args)
     return _scatter_.call(args, kwargs)
 
 

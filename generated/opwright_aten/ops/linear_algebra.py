@@ -1254,6 +1254,8 @@ def linalg_matrix_norm(*args, **kwargs):
         count = len(args)
         if count == 1:
             return linalg_matrix_norm_str_ord(*args)
+        if 2 <= count <= 4 and (type(args[1]) is float or type(args[1]) is int):
+            return linalg_matrix_norm_default(*args)
     return _linalg_matrix_norm.call(args, kwargs)
 
 
@@ -1301,6 +1303,8 @@ def linalg_norm(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 1:
+            return linalg_norm_default(*args)
+        if 2 <= count <= 4 and (type(args[1]) is float or type(args[1]) is int):
             return linalg_norm_default(*args)
     return _linalg_norm.call(args, kwargs)
 
@@ -1363,6 +1367,8 @@ def linalg_cond(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 1:
+            return linalg_cond_default(*args)
+        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
             return linalg_cond_default(*args)
     return _linalg_cond.call(args, kwargs)
 

@@ -415,7 +415,7 @@ def ctc_loss_Tensor(log_probs, targets, input_lengths, target_lengths, blank=0, 
 def ctc_loss(*args, **kwargs):
     if not kwargs:
         count = len(args)
-        if 4 <= count <= 7 and type(args[2]) is list:
+        if 4 <= count <= 7 and type(args[2]) is list and type(args[3]) is list:
             return ctc_loss_IntList(*args)
     return _ctc_loss_.call(args, kwargs)
 
@@ -473,7 +473,7 @@ def _ctc_loss_Tensor(log_probs, targets, input_lengths, target_lengths, blank=0,
 def _ctc_loss(*args, **kwargs):
     if not kwargs:
         count = len(args)
-        if 4 <= count <= 6 and type(args[2]) is list:
+        if 4 <= count <= 6 and type(args[2]) is list and type(args[3]) is list:
             return _ctc_loss_default(*args)
     return __ctc_loss.call(args, kwargs)
 

@@ -221,6 +221,12 @@ def div_Scalar_mode(self, other, *, rounding_mode):
 
 @function_of(_div)
 def div(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is Tensor:
+            return div_Tensor(*args)
+        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+            return div_Scalar(*args)
     return _div.call(args, kwargs)
 
 
@@ -265,6 +271,12 @@ def div__Scalar_mode(self, other, *, rounding_mode):
 
 @function_of(_div_)
 def div_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is Tensor:
+            return div__Tensor(*args)
+        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+            return div__Scalar(*args)
     return _div_.call(args, kwargs)
 
 
@@ -505,6 +517,18 @@ def clamp(*args, **kwargs):
         count = len(args)
         if count == 1:
             return clamp_default(*args)
+        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+            return clamp_default(*args)
+        if count == 2 and type(args[1]) is Tensor:
+            return clamp_Tensor(*args)
+        if (
+            count == 3
+            and (type(args[1]) is float or type(args[1]) is int)
+            and (type(args[2]) is float or type(args[2]) is int)
+        ):
+            return clamp_default(*args)
+        if count == 3 and type(args[1]) is Tensor and type(args[2]) is Tensor:
+            return clamp_Tensor(*args)
     return _clamp.call(args, kwargs)
 
 
@@ -915,6 +939,18 @@ def where(*args, **kwargs):
         count = len(args)
         if count == 1:
             return tuple(where_default(*args))
+        if count == 3 and type(args[1]) is Tensor and type(args[2]) is Tensor:
+            return where_self(*args)
+        if count == 3 and (type(args[1]) is float or type(args[1]) is int) and type(args[2]) is Tensor:
+            return where_ScalarSelf(*args)
+        if count == 3 and type(args[1]) is Tensor and (type(args[2]) is float or type(args[2]) is int):
+            return where_ScalarOther(*args)
+        if (
+            count == 3
+            and (type(args[1]) is float or type(args[1]) is int)
+            and (type(args[2]) is float or type(args[2]) is int)
+        ):
+            return where_Scalar(*args)
     return as_tuple(_where.call(args, kwargs))
 
 
@@ -1089,6 +1125,18 @@ def clamp_(*args, **kwargs):
         count = len(args)
         if count == 1:
             return clamp__default(*args)
+        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+            return clamp__default(*args)
+        if count == 2 and type(args[1]) is Tensor:
+            return clamp__Tensor(*args)
+        if (
+            count == 3
+            and (type(args[1]) is float or type(args[1]) is int)
+            and (type(args[2]) is float or type(args[2]) is int)
+        ):
+            return clamp__default(*args)
+        if count == 3 and type(args[1]) is Tensor and type(args[2]) is Tensor:
+            return clamp__Tensor(*args)
     return _clamp_.call(args, kwargs)
 
 

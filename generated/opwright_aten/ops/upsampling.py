@@ -41,8 +41,6 @@ def upsample_nearest1d(*args, **kwargs):
         count = len(args)
         if count == 2:
             return upsample_nearest1d_default(*args)
-        if count == 3 and type(args[1]) is int:
-            return upsample_nearest1d_default(*args)
     return _upsample_nearest1d.call(args, kwargs)
 
 
@@ -84,8 +82,6 @@ def upsample_nearest2d(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            return upsample_nearest2d_default(*args)
-        if count == 3 and type(args[1]) is int:
             return upsample_nearest2d_default(*args)
         if count == 4:
             return upsample_nearest2d_default(*args)
@@ -131,8 +127,6 @@ def upsample_nearest3d(*args, **kwargs):
         count = len(args)
         if count == 2:
             return upsample_nearest3d_default(*args)
-        if count == 3 and type(args[1]) is int:
-            return upsample_nearest3d_default(*args)
         if 4 <= count <= 5:
             return upsample_nearest3d_default(*args)
     return _upsample_nearest3d.call(args, kwargs)
@@ -170,8 +164,6 @@ def _upsample_nearest_exact1d(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            return _upsample_nearest_exact1d_default(*args)
-        if count == 3 and type(args[1]) is int:
             return _upsample_nearest_exact1d_default(*args)
     return __upsample_nearest_exact1d.call(args, kwargs)
 
@@ -212,8 +204,6 @@ def _upsample_nearest_exact2d(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            return _upsample_nearest_exact2d_default(*args)
-        if count == 3 and type(args[1]) is int:
             return _upsample_nearest_exact2d_default(*args)
         if count == 4:
             return _upsample_nearest_exact2d_default(*args)
@@ -259,8 +249,6 @@ def _upsample_nearest_exact3d(*args, **kwargs):
         count = len(args)
         if count == 2:
             return _upsample_nearest_exact3d_default(*args)
-        if count == 3 and type(args[1]) is int:
-            return _upsample_nearest_exact3d_default(*args)
         if 4 <= count <= 5:
             return _upsample_nearest_exact3d_default(*args)
     return __upsample_nearest_exact3d.call(args, kwargs)
@@ -302,8 +290,6 @@ def upsample_linear1d(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 3:
-            return upsample_linear1d_default(*args)
-        if count == 4 and type(args[1]) is int:
             return upsample_linear1d_default(*args)
     return _upsample_linear1d.call(args, kwargs)
 
@@ -352,8 +338,6 @@ def upsample_bilinear2d(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 3:
-            return upsample_bilinear2d_default(*args)
-        if count == 4 and type(args[1]) is int:
             return upsample_bilinear2d_default(*args)
         if count == 5:
             return upsample_bilinear2d_default(*args)
@@ -404,8 +388,6 @@ def upsample_trilinear3d(*args, **kwargs):
         count = len(args)
         if count == 3:
             return upsample_trilinear3d_default(*args)
-        if count == 4 and type(args[1]) is int:
-            return upsample_trilinear3d_default(*args)
         if 5 <= count <= 6:
             return upsample_trilinear3d_default(*args)
     return _upsample_trilinear3d.call(args, kwargs)
@@ -451,8 +433,6 @@ def upsample_bicubic2d(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 3:
-            return upsample_bicubic2d_default(*args)
-        if count == 4 and type(args[1]) is int:
             return upsample_bicubic2d_default(*args)
         if count == 5:
             return upsample_bicubic2d_default(*args)
@@ -500,8 +480,6 @@ def _upsample_bilinear2d_aa(*args, **kwargs):
         count = len(args)
         if count == 3:
             return _upsample_bilinear2d_aa_default(*args)
-        if count == 4 and type(args[1]) is int:
-            return _upsample_bilinear2d_aa_default(*args)
         if count == 5:
             return _upsample_bilinear2d_aa_default(*args)
     return __upsample_bilinear2d_aa.call(args, kwargs)
@@ -547,8 +525,6 @@ def _upsample_bicubic2d_aa(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 3:
-            return _upsample_bicubic2d_aa_default(*args)
-        if count == 4 and type(args[1]) is int:
             return _upsample_bicubic2d_aa_default(*args)
         if count == 5:
             return _upsample_bicubic2d_aa_default(*args)

@@ -482,9 +482,9 @@ def movedim_intlist(self, source, destination):
 def movedim(*args, **kwargs):
     if not kwargs:
         count = len(args)
-        if count == 3 and type(args[1]) is int:
+        if count == 3 and type(args[1]) is int and type(args[2]) is int:
             return movedim_int(*args)
-        if count == 3 and type(args[1]) is list:
+        if count == 3 and type(args[1]) is list and type(args[2]) is list:
             return movedim_intlist(*args)
     return _movedim.call(args, kwargs)
 
@@ -516,9 +516,9 @@ def moveaxis_intlist(self, source, destination):
 def moveaxis(*args, **kwargs):
     if not kwargs:
         count = len(args)
-        if count == 3 and type(args[1]) is int:
+        if count == 3 and type(args[1]) is int and type(args[2]) is int:
             return moveaxis_int(*args)
-        if count == 3 and type(args[1]) is list:
+        if count == 3 and type(args[1]) is list and type(args[2]) is list:
             return moveaxis_intlist(*args)
     return _moveaxis.call(args, kwargs)
 

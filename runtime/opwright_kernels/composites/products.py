@@ -27,7 +27,7 @@ def matmul(self: Operand, other: Operand) -> Operand:
     """Multiply over the last two dimensions; vectors count as a row or a column, the dimensions before broadcast."""
     left, right = len(shape_of(self.array)), len(shape_of(other.array))
     if left == right == 2:
-        return opwright.mm(self, other)
+        return direct["mm.default"](self, other)
     if left >= 2 <= right:
         arrays = arrays_of(self, other)
         if arrays is not None and arrays[0].shape[-1] == arrays[1].shape[-2] and arrays[0].size and arrays[1].size:
@@ -39,9 +39,9 @@ def matmul(self: Operand, other: Operand) -> Operand:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
     match left, right:
         case 1, 1:
-            return aten.dot(self, other)
+            return direct["dot.default"](self, other)
         case 2, 1:
-            return aten.mv(self, other)
+            return direct["mv.default"](self, other)
         case 1, 2:
             return aten.squeeze(aten.mm(aten.unsqueeze(self, 0), other), 0)
         case _, (1 | 2) if left >= 3:

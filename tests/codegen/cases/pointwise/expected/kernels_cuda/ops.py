@@ -141,7 +141,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
     if (
-        alpha != 1
+        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
         or alpha is True
         or other_.dtype is not self_.dtype
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
@@ -149,7 +149,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     ):
         return add__Tensor(self, other, alpha)
     try:
-        cp.add(self_, other_, self_)
+        cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), self_)
     except (TypeError, ValueError, OverflowError):
         pass
     else:
