@@ -93,7 +93,7 @@ def test_drawn_samples(name: str) -> None:
     """Calls that `opwright.testing` draws: one for each of three dtypes, each operator's in a situation of its own;
     functional ones with symbolic sizes too."""
     situation = SITUATIONS[zlib.crc32(name.encode()) % len(SITUATIONS)]
-    modes = [None, ShapeEnv] if name in of_kind(SchemaKind.FUNCTIONAL) else [None]
+    modes = [None, ShapeEnv] if operators()[name].schema.kind is SchemaKind.FUNCTIONAL else [None]
 
     def each(one: Drawn) -> Iterator[str | None]:
         for make_env in modes:
