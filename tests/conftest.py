@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "slow" in item.keywords and not wanted:
             item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
         elif "once" in item.keywords and is_pure:
-            item.add_marker(pytest.mark.skip(reason="once: the compiled core changes nothing of it; `make test` runs it"))
+            item.add_marker(pytest.mark.skip(reason="once: `make test` runs it, and the compiled core changes nothing"))
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def out_like(result: opwright.Tensor, filled: bool) -> opwright.Tensor:
     return opwright.from_numpy(np.zeros((*result.shape, 2), result.dtype)[..., 0])
 
 
-@pytest.mark.once  # nine tenths of it draw, by fake kernels alone; without the core, `test_fake_is_real` and `test_out` tell
+@pytest.mark.once  # most of it draws, by fake kernels; without the core `test_fake_is_real` tells
 @pytest.mark.parametrize("name", operators())
 def test_drawn_samples(name: str) -> None:
     """Calls that `opwright.testing` draws: one for each of three dtypes, each operator's in a situation of its own;
