@@ -38,10 +38,10 @@ check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
 test bench: export OPWRIGHT_PURE = $(PURE)
 ifeq ($(ORACLE),)
 test: $(CORE)  ## the tests; ORACLE=1: those that compare with PyTorch, in their own environment; PURE=1: in Python alone
-	$(VENV)/bin/pytest -n auto --record=$(call RECORD,$(VENV))
+	$(VENV)/bin/pytest -n auto --dist worksteal --record=$(call RECORD,$(VENV))
 else
 test: $(CORE_ORACLE)
-	$(WITH_ORACLE)/bin/pytest -n auto --leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE))
+	$(WITH_ORACLE)/bin/pytest -n auto --dist worksteal --leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE))
 endif
 
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each

@@ -30,9 +30,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     wanted = config.getoption("--slow") or os.environ.get("CI")
+    is_pure = os.environ.get("OPWRIGHT_PURE", "0") not in ("", "0")
     for item in items:
         if "slow" in item.keywords and not wanted:
             item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
+        elif "once" in item.keywords and is_pure:
+            item.add_marker(pytest.mark.skip(reason="once: `make test` runs it, and the compiled core changes nothing"))
 
 
 @pytest.fixture

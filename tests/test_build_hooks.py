@@ -42,6 +42,7 @@ NATIVE = {
 EXPRESSION = "\n- func: native_demo::doubled(Tensor self) -> Tensor\n  kernel: self * 2\n  dtypes: float32\n"
 has_hooks = bool(entry_points(group="hatch", name="opwright"))
 pytestmark = [
+    pytest.mark.once,  # other programs build, in processes of their own
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
     pytest.mark.skipif(not has_hooks, reason="Opwright was installed here before it had hooks: make generate"),
 ]

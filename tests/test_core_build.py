@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from installing import copied
 
+pytestmark = pytest.mark.once  # it builds wheels of both kinds, whichever runs here
+
 ROOT = Path(__file__).parents[1]
 PARTS = ("runtime", "codegen", "generated", "templates", "schemas")
 

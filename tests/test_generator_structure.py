@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once  # it reads sources
+
 ROOT = Path(__file__).parents[1] / "codegen" / "opwright_codegen"
 # The order of the pipeline. Each imports itself and those before it, at module level and inside functions alike.
 ORDER = [

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from records import main, read
 
+pytestmark = pytest.mark.once  # pytest runs in processes of its own
+
 pytest_plugins = ["pytester"]
 
 SUITE = """

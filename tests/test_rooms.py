@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once  # it reads sources
+
 RUNTIME = Path(__file__).parents[1] / "runtime" / "opwright"
 # From the ground up. Rooms on one line are siblings: none imports another.
 ROOMS = [

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once  # it reads sources
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
     "opwright": ROOT / "runtime" / "opwright",

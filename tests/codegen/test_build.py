@@ -25,7 +25,10 @@ from opwright_codegen.cli import main
 from opwright_codegen.commands import build as command
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "native"
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+pytestmark = [
+    pytest.mark.once,  # the command compiles, and calls nothing
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
+]
 AXPY, ROWS = "csrc/axpy.c", "csrc/rows.c"
 ALL = 1 + len(list((EXAMPLE / "csrc").glob("*.c")))  # with the generated one
 

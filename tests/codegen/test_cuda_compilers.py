@@ -20,6 +20,8 @@ import pytest
 from opwright_codegen.cli import main
 from opwright_codegen.expressions.functions import FUNCTIONS, OPERATORS, UNARY, Result
 
+pytestmark = pytest.mark.once  # the command compiles, and calls nothing
+
 HERE = Path(__file__).parent
 CASES = HERE / "cases"
 EXPECTED = CASES / "cuda" / "expected" / "native"

@@ -105,6 +105,7 @@ def entries(field: str, text: str) -> str:
     return f"{ENTRY}{KERNEL}  {field}: {value}\n"
 
 
+@pytest.mark.once  # files in, messages out
 @pytest.mark.parametrize("field", [*FUNCS, *DISPATCH, *KEYS, "meta", "key"])
 def test_text_in_a_field(field: str, tmp_path: Path) -> None:
     accepted = 0
@@ -280,6 +281,7 @@ def _literal(text: str) -> str:
 # -- files and folders
 
 
+@pytest.mark.once  # files in, messages out
 @pytest.mark.skipif(os.name == "nt", reason="file names of Windows have none of this")
 @pytest.mark.parametrize(
     "name",
@@ -315,6 +317,7 @@ def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
         assert getattr(opwright.ops, namespace).f(np.ones(2)).tolist() == [2.0, 2.0]
 
 
+@pytest.mark.once  # files in, messages out
 @pytest.mark.parametrize(
     "folder", ["class", "a-b", "a b", "1a", "a\nb", "..", "/", "\udcff", "k" * 300, "ops.yaml", "ops.yaml/x"]
 )
@@ -373,6 +376,7 @@ FILES: dict[str, str | bytes] = {
 }
 
 
+@pytest.mark.once  # files in, messages out
 @pytest.mark.parametrize("name", FILES)
 def test_files_that_are_no_schemas(name: str, tmp_path: Path) -> None:
     found = start(tmp_path, FILES[name], "generate", "ops.yaml", "-o", "out")

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from opwright_codegen.cli import main
 
+pytestmark = pytest.mark.once  # settings in, messages out
+
 OPERATORS = "- func: hostile_settings::f(Tensor x) -> Tensor\n  meta: pointwise(x)\n  dispatch: {CPU: xp.sin(x)}\n"
 KEYS = (
     "schemas", "tags", "output", "kernels", "rules", "strict_kernels", "derivatives", "gradients", "uses", "other",

@@ -22,6 +22,8 @@ from opwright_codegen.read.entries import ALL_KEYS
 from opwright_codegen.read.files import read_text
 from opwright_codegen.schema.model import FunctionSchema
 
+pytestmark = pytest.mark.once  # text in, text out
+
 ROOT = Path(__file__).parents[2]
 HOSTILE = [
     "*/ int evil; /*", "a */\nint evil;\n/* b", "*\\\n/ int evil; /*", "*??/\n/ int evil; /*", "\\", "??/", "x\\",

@@ -16,6 +16,8 @@ from opwright_codegen.schema.spans import locate
 from opwright_codegen.schema.types import Annotation
 from opwright_codegen.source import Source
 
+pytestmark = pytest.mark.once  # text in, text out
+
 VALID = [
     "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     'ns::f(Tensor(a -> *)? x, int[2] s=[0, -1], str m="a,b)c", *, float e=1e-05) -> (Tensor(a) y, Tensor[] z)',

@@ -17,7 +17,10 @@ OPERATORS = """
   dispatch:
     CPU, CUDA: xp.sin(x)
 """
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="other special files there")
+pytestmark = [
+    pytest.mark.once,  # files in, messages out
+    pytest.mark.skipif(os.name == "nt", reason="other special files there"),
+]
 
 
 def _socket(path: Path) -> None:

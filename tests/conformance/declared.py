@@ -8,7 +8,7 @@ from pathlib import Path
 from opwright_codegen.commands.config import find_config
 from opwright_codegen.read.files import read
 from opwright_codegen.read.model import Operator
-from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,12 +24,19 @@ def operators() -> dict[str, Operator]:
 @cache
 def functional_of(name: str) -> str:
     """The operator whose samples serve this one: the functional one of its group; its own name without one."""
-    signature = operators()[name].schema.signature()
-    for other, operator in operators().items():
-        if operator.schema.kind is SchemaKind.FUNCTIONAL and operator.schema.signature() == signature:
-            return other
+    if (found := _functional_ones().get(operators()[name].schema.signature())) is not None:
+        return found
     base, _, overload = name.partition(".")
     return f"{base.removesuffix('_')}{'.' + overload if overload else ''}"
+
+
+@cache
+def _functional_ones() -> dict[FunctionSchema, str]:
+    """The first functional operator of each group, by the signature of the group."""
+    found: dict[FunctionSchema, str] = {}
+    for name in of_kind(SchemaKind.FUNCTIONAL):
+        found.setdefault(operators()[name].schema.signature(), name)
+    return found
 
 
 def of_kind(*kinds: SchemaKind) -> list[str]:

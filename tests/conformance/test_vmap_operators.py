@@ -120,6 +120,7 @@ def gradients_wrong(name: str, most: int) -> list[str]:
     return [each for each in found if each is not None and not any(text in each for text in REFUSED)]
 
 
+@pytest.mark.once  # more values for the rules, which are Python in both modes; without the core, the tests above tell
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_many_samples(name: str) -> None:

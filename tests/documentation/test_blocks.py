@@ -140,6 +140,7 @@ RUN_ELSEWHERE = {
 }
 
 
+@pytest.mark.once  # commands of the generator, and of other programs
 @pytest.mark.parametrize(
     "block", [each for each in blocks("sh") if not each.text.startswith(tuple(RUN_ELSEWHERE))], ids=str
 )

@@ -84,6 +84,7 @@ def called(native: ModuleType, name: str, expression: Expression, operands: dict
     return getattr(native, name).fast(*(operands[each] for each in expression.tensors), *numbers, out)
 
 
+@pytest.mark.once  # loops of a project's own C
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_every_corner_is_numpys(native: ModuleType, name: str) -> None:
     kind, entry, expression = EXPRESSIONS[name]

@@ -147,7 +147,7 @@ class Worker(threading.Thread):
             operator(X, 1)
 
 
-@pytest.mark.parametrize("seconds", [3, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [3, pytest.param(30, marks=[pytest.mark.slow, pytest.mark.once])])
 def test_threads_that_register_dispatch_and_drop(seconds: int) -> None:
     library = Library(NAMESPACE, "DEF")
     library.define("shared(Tensor x) -> int")

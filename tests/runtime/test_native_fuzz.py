@@ -21,6 +21,7 @@ def has_sanitizers() -> bool:
     return Path(said).is_absolute()
 
 
+@pytest.mark.once  # it is the C of projects that is called
 @pytest.mark.skipif(not has_sanitizers(), reason="there is no gcc, or no sanitizer")
 @pytest.mark.parametrize(("fuzzer", "kernels"), [("fuzzed_shims.py", 12), ("fuzzed_loops.py", 15)])
 def test_no_call_reaches_beyond_its_arrays(fuzzer: str, kernels: int) -> None:

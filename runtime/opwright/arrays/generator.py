@@ -62,7 +62,8 @@ class Generator:
         with self._lock:
             self._seed = int(seed) % 2**64
             self._next_normal: float | None = None
-            self._set_words(_initial_words(self._seed & 0xFFFFFFFF), _KEY_WORDS)
+            # NumPy's legacy seeding is `init_genrand(seed)`, as PyTorch's is.
+            np.random.RandomState(self._bits).seed(self._seed & 0xFFFFFFFF)
         return self
 
     def seed(self) -> int:
@@ -237,14 +238,6 @@ def _new_bits() -> tuple[np.random.MT19937, Values]:
     bits = np.random.MT19937()
     own = (ctypes.c_uint32 * (_KEY_WORDS + 1)).from_address(bits.ctypes.state_address)
     return bits, np.ctypeslib.as_array(own)
-
-
-def _initial_words(seed: int) -> Values:
-    """Return the state of `init_genrand(seed)`, which NumPy's legacy seeding shares with PyTorch."""
-    state = np.random.RandomState(seed).get_state(legacy=False)
-    assert isinstance(state, dict)
-    words: Values = state["state"]["key"]
-    return words
 
 
 def _restore(device: Device, state: Values) -> Generator:
