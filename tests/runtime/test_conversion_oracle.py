@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+import opwright
 from opwright.dispatch.conversion import Mismatch, converter
 from opwright.tensors.tensor import wrap
 
@@ -60,12 +61,13 @@ STRICT = (dict, set, str, bytes)
 
 def is_lenient(declared: str, value: Any) -> bool:
     """Where ours takes what `torch.ops` refuses: NumPy numbers are numbers; one number stands for a list of given size,
-    as it does for PyTorch's own functions; tensors of one dimension are lists of numbers."""
+    and a tensor without dimensions for a Scalar, as for PyTorch's own functions; tensors of one dimension are lists of
+    numbers."""
     base = declared.rstrip("?")
     if base == "Scalar[]" and isinstance(value, list):
         return any(isinstance(item, np.generic) for item in value)
     if base == "Scalar":
-        return isinstance(value, np.generic)
+        return getattr(value, "shape", None) == ()  # NumPy numbers have one, too
     return base.endswith("[2]") or ("[" in base and hasattr(value, "shape"))
 
 
@@ -124,3 +126,47 @@ def test_values(declared: str) -> None:
             assert found is Mismatch, f"{declared} makes {found!r} of {own!r}, PyTorch {expected!r}"
             assert isinstance(own, STRICT), f"{declared} refuses {own!r}, PyTorch makes {expected!r} of it"
     assert agreed > 20
+
+
+FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "one bound": lambda L, x, t: L.clamp(x, 0.2, t(0.5)),
+    "the other": lambda L, x, t: L.clamp(x, t(0.2), 0.5),
+    "by names": lambda L, x, t: x.clamp(min=0.2, max=t(0.5)),
+    "both": lambda L, x, t: L.nn.functional.hardtanh(x, t(-0.1), t(0.5)),
+    "alpha": lambda L, x, t: L.add(x, x, alpha=t(2.0)),
+    "alpha of a method": lambda L, x, t: x.sub(x, alpha=t(2.0)),
+    "alpha in place": lambda L, x, t: x.clone().add_(x, alpha=t(2.0)),
+    "of no dimensions": lambda L, x, t: L.add(t(1.0), t(2.0), alpha=t(3.0)),
+    "beta and alpha": lambda L, x, t: L.addmm(x, x, x, beta=t(2.0), alpha=t(0.5)),
+    "value": lambda L, x, t: L.addcmul(x, x, x, value=t(2.0)),
+    "fill_": lambda L, x, t: x.clone().fill_(t(2.0)),
+    "full": lambda L, x, t: L.full((2,), t(2.0)),
+    "full of int": lambda L, x, t: L.full((2,), t(2)),
+    "full_like": lambda L, x, t: L.full_like(x, t(3.0)),
+    "arange": lambda L, x, t: L.arange(t(0), t(5)),
+    "linspace": lambda L, x, t: L.linspace(t(0.0), 1, 3),
+    "vector_norm": lambda L, x, t: L.linalg.vector_norm(x, t(2.0)),
+    "threshold": lambda L, x, t: L.nn.functional.threshold(x, t(0.1), t(2.0)),
+    "correction": lambda L, x, t: L.std(x, dim=0, correction=t(1)),
+    "pow": lambda L, x, t: L.pow(t(2.0), x),
+    "comparison": lambda L, x, t: L.eq(x, t(0.5)),
+    "maximum": lambda L, x, t: L.max(x, t(0.5)),
+    "one dimension": lambda L, x, t: L.add(x, x, alpha=t([2.0])),
+    "with a gradient": lambda L, x, t: L.add(x, x, alpha=t(2.0, requires_grad=True)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_tensors_without_dimensions_are_numbers(name: str) -> None:
+    given = np.linspace(0, 1, 4, dtype=np.float32).reshape(2, 2)
+    results = []
+    for library in (torch, opwright):
+        try:
+            results.append(FUNCTIONS[name](library, library.tensor(given), library.tensor).numpy())
+        except TypeError:
+            results.append(None)
+    wanted, found = results
+    assert (wanted is None) == (found is None)
+    if wanted is not None:
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -131,6 +131,16 @@ def _one_element(value: Any) -> Any:
     return value.item()
 
 
+def _without_dimensions(value: Any) -> Any:
+    """Return the Python number in a tensor or array without dimensions, as PyTorch's functions take it: not where its
+    gradient would end."""
+    if value.shape:
+        raise Mismatch
+    if isinstance(value, Tensor) and value.requires_grad:
+        raise Mismatch("it requires a gradient, which would end there: .detach() or .item() says that this is meant")
+    return value.item()
+
+
 def _to_int(value: Any) -> int:
     if type(value) is int and -_LARGEST <= value < _LARGEST:
         return value
@@ -201,6 +211,8 @@ def _to_scalar(value: Any) -> Any:
         return value
     if is_symbolic(value):
         return value
+    if isinstance(value, Tensor | np.ndarray):
+        value = _without_dimensions(value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | float | complex):

@@ -30,9 +30,8 @@ _OPTIONS: Final = frozenset(("dtype", "layout", "device", "pin_memory"))
 _LONGEST: Final = 6  # of lists whose element types are looked at for the cache
 _LISTS: Final = frozenset((list, tuple, Size))
 _SIMPLE: Final = frozenset((int, float, bool, complex, str, type(None), Tensor, np.ndarray, Device))
-_ONE_ELEMENT: Final = frozenset(
-    ["int", "SymInt", "float", "complex", "bool", "SymBool"]
-)  # tensors convert to these by their size
+_SCALAR: Final = frozenset(("Scalar",))
+_ONE_ELEMENT: Final = _SCALAR | {"int", "SymInt", "float", "complex", "bool", "SymBool"}  # to which tensors convert
 
 
 class Packet(Caller):
@@ -167,10 +166,11 @@ class Packet(Caller):
         operators = tuple(self.operators.values())
         # Numbers stand for tensors only where no overload takes them as they are. For functions it is so the other way
         # round, too: `max(x, y)` is of two tensors, though `y` may have one element, as a `dim` has. (Of packets, as in
-        # PyTorch, the first overload that fits is the one.)
-        for reads_tensors, takes_scalars in ((False, False), (True, False), (True, True))[not named :]:
+        # PyTorch, the first overload that fits is the one; but tensors are Scalars only where nothing else fits.)
+        read = _ONE_ELEMENT if named else _SCALAR
+        for reads_tensors, takes_scalars in ((False, False), (True, False), (True, True)):
             for operator in operators:
-                if not reads_tensors and _reads_a_tensor(operator, args, kwargs):
+                if not reads_tensors and _reads_a_tensor(operator, args, kwargs, read):
                     by_types = False
                     continue
                 by_types = by_types and _types_decide(operator, args, kwargs)
@@ -232,11 +232,13 @@ def _types_decide(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, A
     return not _reads_a_tensor(operator, args, kwargs)
 
 
-def _reads_a_tensor(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a tensor, or one in a list, would be converted to a number."""
+def _reads_a_tensor(
+    operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], read: frozenset[str] = _ONE_ELEMENT
+) -> bool:
+    """Whether a tensor, or one in a list, would be converted to a number of the types in `read`."""
     for base, value in _by_type(operator, args, kwargs):
         items = value if isinstance(value, list | tuple) else (value,)
-        if base in _ONE_ELEMENT and any(isinstance(item, Tensor | np.ndarray) for item in items):
+        if base in read and any(isinstance(item, Tensor | np.ndarray) for item in items):
             return True
     return False
 
