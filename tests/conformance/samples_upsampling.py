@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -30,7 +30,7 @@ def images(ndim: int) -> Iterator[Array]:
     yield from (x[0], x[None], x[:, :0], x[:, :, :0])
 
 
-def by_size(ndim: int, *corners: bool) -> Iterator[Sample]:
+def by_size(ndim: int, *corners: bool, scales: Sequence[float] = (0.6, 2.0, 1.1, -1.0)) -> Iterator[Sample]:
     """`corners`: the values of `align_corners`, where there is such a parameter."""
     for corner in corners or (None,):
         aligned = () if corner is None else (corner,)
@@ -39,7 +39,7 @@ def by_size(ndim: int, *corners: bool) -> Iterator[Sample]:
         x = image((2, 3, *SIZES[:ndim]), FLOAT32)
         for size in ([1] * ndim, list(SIZES[:ndim]), [14, 12, 10][:ndim], [0] * ndim, [3] * (ndim + 1), [-1] * ndim):
             yield sample(x, size, *aligned)
-        for scale in (0.6, 2.0, 1.1, -1.0):
+        for scale in scales:
             yield sample(x, [8, 5, 11][:ndim], *aligned, *[scale] * ndim)
         yield sample(x.astype(FLOAT64), [8, 5, 11][:ndim], *aligned, *[1.7] * ndim)
 
@@ -56,9 +56,12 @@ def by_size_or_scale(ndim: int, *corners: bool) -> Iterator[Sample]:
         yield from (sample(x, None, *aligned, [2.0] * 4), sample(x, None, *aligned, [0.01] * ndim))
 
 
-def both(name: str, ndim: int, *corners: bool) -> dict[str, Samples]:
-    return {name: partial(by_size, ndim, *corners), f"{name}.vec": partial(by_size_or_scale, ndim, *corners)}
+def both(name: str, ndim: int, *corners: bool, **scales: Sequence[float]) -> dict[str, Samples]:
+    return {name: partial(by_size, ndim, *corners, **scales), f"{name}.vec": partial(by_size_or_scale, ndim, *corners)}
 
+
+# Places wide of the image, as a scale of 0.6 has them, get what was in memory before from PyTorch.
+WITHIN = (2.0, 1.1, -1.0)
 
 SAMPLES: dict[str, Samples] = {
     **both("upsample_nearest1d", 1),
@@ -71,6 +74,6 @@ SAMPLES: dict[str, Samples] = {
     **both("upsample_bilinear2d", 2, False, True),
     **both("upsample_trilinear3d", 3, False, True),
     **both("upsample_bicubic2d", 2, False, True),
-    **both("_upsample_bilinear2d_aa", 2, False, True),
-    **both("_upsample_bicubic2d_aa", 2, False, True),
+    **both("_upsample_bilinear2d_aa", 2, False, True, scales=WITHIN),
+    **both("_upsample_bicubic2d_aa", 2, False, True, scales=WITHIN),
 }

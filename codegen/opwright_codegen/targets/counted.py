@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.schema.types import BaseType, ListType, OptionalType, Type
@@ -15,6 +16,9 @@ from opwright_codegen.views.names import BuiltinNames, returns_list
 from opwright_codegen.views.operators import OperatorView
 
 __all__ = ["Branch", "counted_branches"]
+
+
+_NUMBERS: Final = ("float", "int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,11 @@ def _tests(types: Sequence[Type], others: Sequence[Sequence[Type]], builtins: Bu
     kinds = {place: _kinds(type) for place, type in enumerate(types) if any(other[place] != type for other in others)}
     if not all(kinds.values()) or not all(_is_refused(kinds, other) for other in others):
         return ()
-    return tuple([_test(f"{builtins['type']}(args[{place}])", found, builtins) for place, found in kinds.items()])
+    if _NUMBERS in kinds.values() and str(types[0]) == "Tensor":
+        kinds[0] = ("Tensor",)  # two numbers are for the overload that takes tensors: div(3, 2)
+    return tuple(
+        [_test(f"{builtins['type']}(args[{place}])", found, builtins) for place, found in sorted(kinds.items())]
+    )
 
 
 def _test(found: str, kinds: Sequence[str], builtins: BuiltinNames) -> str:
@@ -117,7 +125,7 @@ def _kinds(type: Type) -> tuple[str, ...]:
         case BaseType("Tensor"):
             return ("Tensor",)
         case BaseType("Scalar"):
-            return ("float", "int")
+            return _NUMBERS
         case ListType(BaseType("int" | "SymInt"), size):
             return ("list",) if size is None else ("int", "list")
         case _:

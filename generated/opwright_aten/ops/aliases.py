@@ -113,7 +113,7 @@ def divide(*args, **kwargs):
         count = len(args)
         if count == 2 and type(args[1]) is Tensor:
             return divide_Tensor(*args)
-        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return divide_Scalar(*args)
     return _divide.call(args, kwargs)
 
@@ -163,7 +163,7 @@ def divide_(*args, **kwargs):
         count = len(args)
         if count == 2 and type(args[1]) is Tensor:
             return divide__Tensor(*args)
-        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return divide__Scalar(*args)
     return _divide_.call(args, kwargs)
 
@@ -328,12 +328,13 @@ def clip(*args, **kwargs):
         count = len(args)
         if count == 1:
             return clip_default(*args)
-        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return clip_default(*args)
         if count == 2 and type(args[1]) is Tensor:
             return clip_Tensor(*args)
         if (
             count == 3
+            and type(args[0]) is Tensor
             and (type(args[1]) is float or type(args[1]) is int)
             and (type(args[2]) is float or type(args[2]) is int)
         ):
@@ -372,12 +373,13 @@ def clip_(*args, **kwargs):
         count = len(args)
         if count == 1:
             return clip__default(*args)
-        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return clip__default(*args)
         if count == 2 and type(args[1]) is Tensor:
             return clip__Tensor(*args)
         if (
             count == 3
+            and type(args[0]) is Tensor
             and (type(args[1]) is float or type(args[1]) is int)
             and (type(args[2]) is float or type(args[2]) is int)
         ):

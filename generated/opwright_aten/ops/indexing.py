@@ -221,7 +221,7 @@ def scatter(*args, **kwargs):
         count = len(args)
         if count == 4 and type(args[3]) is Tensor:
             return scatter_src(*args)
-        if count == 4 and (type(args[3]) is float or type(args[3]) is int):
+        if count == 4 and type(args[0]) is Tensor and (type(args[3]) is float or type(args[3]) is int):
             return scatter_value(*args)
     return _scatter.call(args, kwargs)
 
@@ -600,7 +600,7 @@ def scatter_(*args, **kwargs):
         count = len(args)
         if count == 4 and type(args[3]) is Tensor:
             return scatter__src(*args)
-        if count == 4 and (type(args[3]) is float or type(args[3]) is int):
+        if count == 4 and type(args[0]) is Tensor and (type(args[3]) is float or type(args[3]) is int):
             return scatter__value(*args)
     return _scatter_.call(args, kwargs)
 

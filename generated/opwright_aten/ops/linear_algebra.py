@@ -5,6 +5,7 @@ from opwright.abi import (
     NOT_GIVEN,
     Declarations,
     Overloaded,
+    Tensor,
     find1,
     find2,
     find3,
@@ -1254,7 +1255,7 @@ def linalg_matrix_norm(*args, **kwargs):
         count = len(args)
         if count == 1:
             return linalg_matrix_norm_str_ord(*args)
-        if 2 <= count <= 4 and (type(args[1]) is float or type(args[1]) is int):
+        if 2 <= count <= 4 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return linalg_matrix_norm_default(*args)
     return _linalg_matrix_norm.call(args, kwargs)
 
@@ -1304,7 +1305,7 @@ def linalg_norm(*args, **kwargs):
         count = len(args)
         if count == 1:
             return linalg_norm_default(*args)
-        if 2 <= count <= 4 and (type(args[1]) is float or type(args[1]) is int):
+        if 2 <= count <= 4 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return linalg_norm_default(*args)
     return _linalg_norm.call(args, kwargs)
 
@@ -1368,7 +1369,7 @@ def linalg_cond(*args, **kwargs):
         count = len(args)
         if count == 1:
             return linalg_cond_default(*args)
-        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return linalg_cond_default(*args)
     return _linalg_cond.call(args, kwargs)
 

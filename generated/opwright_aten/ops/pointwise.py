@@ -225,7 +225,7 @@ def div(*args, **kwargs):
         count = len(args)
         if count == 2 and type(args[1]) is Tensor:
             return div_Tensor(*args)
-        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return div_Scalar(*args)
     return _div.call(args, kwargs)
 
@@ -275,7 +275,7 @@ def div_(*args, **kwargs):
         count = len(args)
         if count == 2 and type(args[1]) is Tensor:
             return div__Tensor(*args)
-        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return div__Scalar(*args)
     return _div_.call(args, kwargs)
 
@@ -517,12 +517,13 @@ def clamp(*args, **kwargs):
         count = len(args)
         if count == 1:
             return clamp_default(*args)
-        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return clamp_default(*args)
         if count == 2 and type(args[1]) is Tensor:
             return clamp_Tensor(*args)
         if (
             count == 3
+            and type(args[0]) is Tensor
             and (type(args[1]) is float or type(args[1]) is int)
             and (type(args[2]) is float or type(args[2]) is int)
         ):
@@ -941,12 +942,23 @@ def where(*args, **kwargs):
             return tuple(where_default(*args))
         if count == 3 and type(args[1]) is Tensor and type(args[2]) is Tensor:
             return where_self(*args)
-        if count == 3 and (type(args[1]) is float or type(args[1]) is int) and type(args[2]) is Tensor:
+        if (
+            count == 3
+            and type(args[0]) is Tensor
+            and (type(args[1]) is float or type(args[1]) is int)
+            and type(args[2]) is Tensor
+        ):
             return where_ScalarSelf(*args)
-        if count == 3 and type(args[1]) is Tensor and (type(args[2]) is float or type(args[2]) is int):
+        if (
+            count == 3
+            and type(args[0]) is Tensor
+            and type(args[1]) is Tensor
+            and (type(args[2]) is float or type(args[2]) is int)
+        ):
             return where_ScalarOther(*args)
         if (
             count == 3
+            and type(args[0]) is Tensor
             and (type(args[1]) is float or type(args[1]) is int)
             and (type(args[2]) is float or type(args[2]) is int)
         ):
@@ -1125,12 +1137,13 @@ def clamp_(*args, **kwargs):
         count = len(args)
         if count == 1:
             return clamp__default(*args)
-        if count == 2 and (type(args[1]) is float or type(args[1]) is int):
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
             return clamp__default(*args)
         if count == 2 and type(args[1]) is Tensor:
             return clamp__Tensor(*args)
         if (
             count == 3
+            and type(args[0]) is Tensor
             and (type(args[1]) is float or type(args[1]) is int)
             and (type(args[2]) is float or type(args[2]) is int)
         ):
