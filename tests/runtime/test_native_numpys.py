@@ -37,7 +37,6 @@ def said(project: Path, *first: Path) -> tuple[str, str]:
     return version, printed
 
 
-@pytest.mark.once  # it is the C of a project that meets NumPy
 @pytest.mark.parametrize("numpy", NUMPYS)
 def test_one_library_serves_every_numpy(project: Path, tmp_path: Path, numpy: str) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"]
