@@ -95,7 +95,7 @@ def figures() -> Iterator[Figure]:
         slower = sum(ratio > 1 for ratio in ratios) / len(ratios)
         yield Figure(f"{what}: share above 1", ours, peer, slower, None if share is None else 1 - share)
         for each in sorted(own, key=lambda each: -each.ratio)[:20]:
-            yield Figure(f"· {each.name}", each.ours, each.peer, each.ratio)
+            yield Figure(f"· {each.name}, {mode}", each.ours, each.peer, each.ratio)
     for step in steps():
         yield _training(step)
     keep(found)
