@@ -19,6 +19,9 @@ CORE_SOURCES := setup.py $(wildcard runtime/fast/*.[ch] runtime/fast/kernels/*.[
 # Folders on the path come before a folder that happens to be called opwright where Python is started; editors see them, too.
 SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
 
+# Bytecode is kept: hundreds of tests start a Python that imports Opwright.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help generate check test bench array-api demo clean
 
 help:   ## what there is to make

@@ -26,6 +26,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     records.configure(config)
+    gc.disable()  # until all is collected: what is made until then stays
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking at the tests themselves, of which there are 28,000: many tests collect."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
