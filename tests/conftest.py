@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 import records
+import sweeps
 
 # How long an example takes is the machine's business. CI tries the same examples each time, so that what fails there
 # fails everywhere; elsewhere each run tries new ones.
@@ -20,29 +21,39 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected output beside golden inputs")
-    parser.addoption("--slow", action="store_true", help="run the slow tests, too, as continuous integration does")
+    parser.addoption(
+        "--slow", action="store_true", help="run the slow tests, too, and all cases of sweeps"
+    )
     records.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     records.configure(config)
+    sweeps.is_exhaustive = config.getoption("--slow")
     gc.disable()  # until all is collected: what is made until then stays
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from looking at the tests themselves, of which there are 28,000: many tests collect."""
+    """Keep the garbage collector from looking at the tests themselves: there are 28,000, and many collect."""
     gc.freeze()
     gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    wanted = config.getoption("--slow") or os.environ.get("CI")
     is_pure = os.environ.get("OPWRIGHT_PURE", "0") not in ("", "0")
     for item in items:
-        if "slow" in item.keywords and not wanted:
+        if "slow" in item.keywords and not sweeps.is_exhaustive:
             item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
         elif "once" in item.keywords and is_pure:
             item.add_marker(pytest.mark.skip(reason="once: `make test` runs it, and the compiled core changes nothing"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _collections_are_short() -> Iterator[None]:
+    """The garbage collector looks at what a module's tests made, not at the code that those before them loaded."""
+    gc.collect()
+    gc.freeze()
+    yield
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -61,29 +62,29 @@ SYMPY = {
 }
 
 
-def modules(package: str) -> Iterator[tuple[str, ast.Module]]:
-    folder = PACKAGES[package]
+@functools.cache
+def modules(package: str) -> dict[str, list[tuple[str, bool]]]:
+    """The imports of each module of a package."""
+    folder, found = PACKAGES[package], {}
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
-        yield ".".join((package, *parts)).removesuffix(".__init__"), ast.parse(path.read_text(encoding="utf-8"))
+        name = ".".join((package, *parts)).removesuffix(".__init__")
+        found[name] = list(imports(ast.parse(path.read_text(encoding="utf-8")), name))
+    return found
 
 
-def imports(tree: ast.Module, module: str) -> Iterator[tuple[str, bool]]:
-    """Every imported name in full, with whether the import runs when the module is loaded."""
-    lazy_nodes = {
-        id(inner)
-        for outer in ast.walk(tree)
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)) or _is_type_checking(outer)
-        for inner in ast.walk(outer)
-    }
-    for node in ast.walk(tree):
-        eager = id(node) not in lazy_nodes
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, eager
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                yield ".".join(filter(None, (_parent(module, node.level), node.module, alias.name))), eager
+def imports(node: ast.AST, module: str, is_lazy: bool = False) -> Iterator[tuple[str, bool]]:
+    """Every imported name in full, with whether the import runs when the module is loaded. Expressions hold none."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.name, not is_lazy
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            yield ".".join(filter(None, (_parent(module, node.level), node.module, alias.name))), not is_lazy
+    elif isinstance(node, (ast.mod, ast.stmt, ast.excepthandler, ast.match_case)):
+        is_lazy |= isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or _is_type_checking(node)
+        for inner in ast.iter_child_nodes(node):
+            yield from imports(inner, module, is_lazy)
 
 
 def _parent(module: str, level: int) -> str:
@@ -109,8 +110,8 @@ def stdlib(root: str) -> bool:
 @pytest.mark.parametrize("package", sorted(PACKAGES))
 def test_packages_import_only_what_they_may(package: str) -> None:
     wrong = []
-    for module, tree in modules(package):
-        for target, eager in imports(tree, module):
+    for module, imported in modules(package).items():
+        for target, eager in imported:
             root = target.partition(".")[0]
             if stdlib(root):
                 continue
@@ -126,10 +127,9 @@ def test_packages_import_only_what_they_may(package: str) -> None:
 
 
 def users_of(root: str) -> set[str]:
-    found = set()
-    for module, tree in modules("opwright"):
-        found |= {module for target, _ in imports(tree, module) if target.startswith(root)}
-    return found
+    return {
+        module for module, imported in modules("opwright").items() if any(name.startswith(root) for name, _ in imported)
+    }
 
 
 def test_generated_code_imports_nothing_of_the_runtime_but_its_interface() -> None:
@@ -175,10 +175,10 @@ def test_only_one_module_of_the_runtime_imports_the_generator() -> None:
 
 @pytest.mark.parametrize("package", sorted(PACKAGES))
 def test_no_import_cycles(package: str) -> None:
-    names = {module for module, _ in modules(package)}
+    names = set(modules(package))
     edges: dict[str, set[str]] = {}
-    for module, tree in modules(package):
-        eager = {target for target, now in imports(tree, module) if now}
+    for module, imported in modules(package).items():
+        eager = {target for target, now in imported if now}
         edges[module] = {t if t in names else t.rpartition(".")[0] for t in eager} & names - {module, package}
     done: set[str] = set()
 

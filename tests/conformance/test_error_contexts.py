@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from declared import functional_of
 from declared import operators as declared_operators
 from samples import SAMPLES
 from sampling import Sample
+from sweeps import share
 
 import opwright
 from opwright.dispatch.operator import find_operator
@@ -74,15 +76,15 @@ def test_an_error_is_shown_alone(name: str) -> None:
     operator = find_operator(f"aten::{name}")
     sample = next(iter((SAMPLES.get(name) or SAMPLES[functional_of(name)])()))
     functions = [operator, getattr(opwright.ops.aten, operator.base), getattr(opwright.Tensor, operator.base, operator)]
+    ways = list(itertools.product(functions, ("arrays", "recorded")))
     problems = []
-    for args, kwargs in _mistakes(sample):
-        for form in ("arrays", "recorded"):
-            for function in functions:
-                with registry.lock:
-                    operator.forget_table()  # so that the call is a first one
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    problems.append(_called(function, args, kwargs, form))
+    for number, (args, kwargs) in enumerate(_mistakes(sample)):
+        for function, form in share(ways, 1, f"{name} {number}"):
+            with registry.lock:
+                operator.forget_table()  # so that the call is a first one
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                problems.append(_called(function, args, kwargs, form))
     assert [problem for problem in problems if problem] == []
 
 

@@ -13,6 +13,7 @@ from declared import functional_of, of_kind, operators
 from faking import Call, called, converted_call, fake_difference, operator, with_own_memory
 from samples import sampled, samples_of
 from sampling import Sample
+from sweeps import share
 
 import opwright
 from opwright.arrays.devices import Device
@@ -92,8 +93,8 @@ def out_like(result: opwright.Tensor, filled: bool) -> opwright.Tensor:
 @pytest.mark.once  # most of it draws, by fake kernels; without the core `test_fake_is_real` tells
 @pytest.mark.parametrize("name", operators())
 def test_drawn_samples(name: str) -> None:
-    """Calls that `opwright.testing` draws: one for each of three dtypes, each operator's in a situation of its own;
-    functional ones with symbolic sizes too."""
+    """Calls that `opwright.testing` draws, of one dtype of three (with --slow of each), each operator's in a situation
+    of its own; functional ones with symbolic sizes too."""
     situation = SITUATIONS[zlib.crc32(name.encode()) % len(SITUATIONS)]
     modes = [None, ShapeEnv] if operators()[name].schema.kind is SchemaKind.FUNCTIONAL else [None]
 
@@ -102,7 +103,8 @@ def test_drawn_samples(name: str) -> None:
             mode, own = FakeTensorMode(shape_env=make_env and make_env()), one.copied()
             yield fake_difference(name, (list(own.args), own.kwargs), mode)
 
-    drawn = samples(f"aten::{name}", dtypes=[float32, int64, complex64], situations=[situation])
+    dtypes = share([float32, int64, complex64], 1, name)
+    drawn = samples(f"aten::{name}", dtypes=dtypes, situations=[situation])
     check(name, ((one, problem) for one in drawn for problem in each(one)))
 
 

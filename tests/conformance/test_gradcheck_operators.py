@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from differentiating import (
     as_tuple,
     call_named,
@@ -33,9 +34,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 aten = opwright.ops.aten
 MAX_ELEMENTS = 64
 MAX_NUMBER = 100.0
-# Real ones, and complex ones, of different options where there are some. Formulas are the same without the compiled
-# core: one of each tells whether Python serves them.
-SAMPLES_OF_EACH = 4 if opwright.dispatch.core().name == "fast" else 1
+# Real ones, and complex ones, of different options where there are some.
+SAMPLES_OF_EACH = sweeps.count(1, 4)
 
 # Operators that are not checked, and why.
 NOT_CHECKED = {
