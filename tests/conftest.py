@@ -21,9 +21,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected output beside golden inputs")
-    parser.addoption(
-        "--slow", action="store_true", help="run the slow tests, too, and all cases of sweeps"
-    )
+    parser.addoption("--slow", action="store_true", help="run the slow tests, too, and all cases of sweeps")
     records.add_options(parser)
 
 

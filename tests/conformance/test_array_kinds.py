@@ -36,7 +36,7 @@ def read_only() -> np.ndarray[Any, Any]:
 
 # Those that are right, of one dtype and values; those that are refused.
 RIGHT: dict[str, Callable[[], Any]] = {
-    "matrix": lambda: np.matrix(VALUES),
+    "matrix": lambda: VALUES.copy().view(np.matrix),
     "unaligned": unaligned,
     "field": field,
     "reversed": lambda: VALUES[::-1, ::-1].copy()[::-1, ::-1],

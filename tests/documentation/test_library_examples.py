@@ -11,6 +11,8 @@ import opwright as torch
 from opwright import Tensor
 from opwright.library import Library, infer_schema
 
+pytestmark = pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")
+
 
 @pytest.fixture
 def mylib() -> Iterator[Library]:

@@ -37,6 +37,7 @@ from opwright.library import custom_op
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="no such signal there"),
     pytest.mark.filterwarnings("ignore:Anomaly Detection"),
+    pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning"),  # in finalizers
 ]
 
 

@@ -171,7 +171,8 @@ def test_the_newest_serves_as_long_as_its_library(library: Library) -> None:
     over = Library(library.ns, "IMPL")
     with pytest.raises(RegistrationError, match=r"already has a kernel for CPU, registered at .*test_library\.py:\d+"):
         over.impl("f", two, "CPU", allow_override=False)
-    over.impl("f", two, "CPU")
+    with pytest.warns(UserWarning, match="is overridden"):
+        over.impl("f", two, "CPU")
     assert namespace(library).f(X) == 2
     over.destroy()
     assert namespace(library).f(X) == 1

@@ -22,6 +22,8 @@ from opwright.errors import DispatchError
 from opwright.library import Library, custom_op, get_kernel
 from opwright.tensors.tensor import wrap
 
+pytestmark = pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")
+
 THREADS = 16
 one_fallback = threading.Lock()  # a key has one at a time
 NAMESPACE = "library_threads"

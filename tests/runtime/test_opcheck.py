@@ -14,6 +14,8 @@ from opwright import Tensor
 from opwright.errors import OpCheckError
 from opwright.library import Library, custom_op, get_ctx, opcheck
 
+pytestmark = pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")
+
 ALL = {"test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"}
 
 

@@ -22,6 +22,8 @@ from opwright.library import Library
 from opwright.tensors.tensor import wrap
 from opwright.testing import Sample, opcheck_all, sampler
 
+pytestmark = pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")
+
 ROOT = Path(__file__).parents[2]
 OPERATORS = """
 import opwright

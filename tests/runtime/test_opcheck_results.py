@@ -13,7 +13,11 @@ import opwright
 from opwright import Tensor
 from opwright.library import CustomOpDef, Library, custom_op, get_ctx, opcheck
 
-pytestmark = pytest.mark.usefixtures("operators_are_dropped")
+pytestmark = [
+    pytest.mark.usefixtures("operators_are_dropped"),
+    pytest.mark.filterwarnings("ignore:the kernel of .* is overridden"),
+    pytest.mark.filterwarnings("ignore:.* is defined anew by"),
+]
 REGISTRATION, FAKE, DYNAMIC = "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"
 
 

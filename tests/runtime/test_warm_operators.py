@@ -11,6 +11,8 @@ import opwright
 from opwright.errors import ArgumentError
 from opwright.library import Library
 
+pytestmark = pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")
+
 CALLS = 20
 
 
