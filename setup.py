@@ -1,25 +1,40 @@
 """The build of the compiled core, `opwright._fast`: everything else of the distribution is said in pyproject.toml.
 
-Where it cannot be built, one line says so, and what is installed runs in Python.
+Where it cannot be built, what is installed runs in Python, and has the reason: `opwright.dispatch.core()` says it.
 """
 
 from __future__ import annotations
 
 import ast
+import atexit
+import os
+import re
+import shutil
+import subprocess
 import sys
 import sysconfig
-import textwrap
+import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import setuptools
 from setuptools import Extension, setup
-from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import BaseError, CCompilerError
+from setuptools.errors import BaseError, CCompilerError, ExecError
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:
+    sys.exit(
+        f"Opwright is built by setuptools 77 or later, and this is {setuptools.__version__}: pip install -U setuptools"
+    )
 
 SOURCES = Path("runtime", "fast")
 FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
+# A function that NumPy's or Python's headers no longer declare is an error here, not when the extension is loaded.
+FLAGS += ["-Werror=implicit-function-declaration"]
 # As `opwright build` compiles loops: nobody reads errno or the processor's flags behind them.
 FLAGS += ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 # The functions of one element, which are those of the loops that the generator writes.
@@ -32,23 +47,43 @@ TABLES = [
 ]
 
 
+# What a package without the core has in its place, beside `opwright/core.py`, which reads it.
+REASON = "_fast_missing.txt"
+
+
 class BuildCore(build_ext):
-    """The command that builds it, or says in a line why not."""
+    """The command that builds it, or writes down why not."""
 
     def build_extension(self, ext: Extension) -> None:
         """Build it where that is possible."""
-        if problem := _unsupported():
-            _left_out(problem)
-            return
+        problem = _unsupported() or self._problem_of_building(ext)
+        reason = Path(self.get_ext_fullpath(ext.name)).with_name(REASON)
+        reason.unlink(missing_ok=True)
+        if problem:
+            print(f"{ext.name} is not built, Python runs in its place: {problem}", file=sys.stderr)
+            reason.parent.mkdir(parents=True, exist_ok=True)
+            reason.write_text(f"{problem}\n", "utf-8")
+
+    def _problem_of_building(self, ext: Extension) -> str:
+        """Build it; return why that could not be done, or nothing."""
         import numpy
 
         ext.include_dirs += [numpy.get_include(), str(self._written_headers())]
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args += FLAGS
+            self.compiler.spawn = _run
+        compile_one = self.compiler.compile
+
+        def compile_all(sources: list[str], **options: Any) -> list[str]:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                return [made for each in pool.map(lambda one: compile_one([one], **options), sources) for made in each]
+
+        self.compiler.compile = compile_all
         try:
             super().build_extension(ext)
         except (BaseError, CCompilerError, OSError) as error:
-            _left_out(str(error))
+            return str(error)
+        return ""
 
     def is_built(self) -> bool:
         """Whether it was built, now or before."""
@@ -70,6 +105,14 @@ class BuildCore(build_ext):
 class Wheel(bdist_wheel):
     """The command that packs the wheel, which is for one Python and platform only where it has the extension."""
 
+    def initialize_options(self) -> None:
+        """Build elsewhere: `pip install FOLDER` leaves nothing in the folder."""
+        super().initialize_options()
+        elsewhere = tempfile.mkdtemp()
+        atexit.register(shutil.rmtree, elsewhere, ignore_errors=True)
+        for command, option in (("build", "build_base"), ("egg_info", "egg_base")):
+            self.distribution.get_option_dict(command).setdefault(option, ("setup.py", elsewhere))
+
     def run(self) -> None:
         """Build, and say what the wheel holds."""
         self.run_command("build")
@@ -81,9 +124,17 @@ class Wheel(bdist_wheel):
         super().run()
 
 
-def _left_out(problem: str) -> None:
-    reason = textwrap.shorten(problem, 160, placeholder=" …")
-    print(f"opwright._fast is not built, Python runs in its place: {reason}", file=sys.stderr)
+def _run(command: list[str], **options: Any) -> None:
+    """Run a compiler, and keep what it says: its first error is the reason why there is no core."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, **options)
+    except OSError as error:
+        raise ExecError(f"the C compiler {command[0]} cannot be run: {error.strerror}") from error
+    print(done.stderr, end="", file=sys.stderr)
+    if done.returncode != 0:
+        lines = done.stderr.splitlines()
+        found = [line for line in lines if re.search(r"error|undefined|cannot", line)] or lines[-1:]
+        raise ExecError("; ".join([f"{command[0]} ended with {done.returncode}", *found[:1]]))
 
 
 def _tables(path: Path) -> Iterator[str]:
@@ -121,6 +172,9 @@ def _unsupported() -> str:
         return "this Python runs without the GIL, which it relies on"
     return ""
 
+
+# What a former build may have left here would offer our hooks to setuptools, which then wants the generator installed.
+shutil.rmtree("opwright.egg-info", ignore_errors=True)
 
 setup(
     ext_modules=[

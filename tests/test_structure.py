@@ -195,7 +195,7 @@ def test_no_import_cycles(package: str) -> None:
 
 def test_the_distribution_names_every_package_of_the_tree() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-    found = {"opwright_codegen.schemas", "opwright_codegen.templates"}
+    found = {"opwright_codegen.schemas", "opwright_codegen.templates", "opwright_codegen.templates.new"}
     for package, folder in PACKAGES.items():
         for init in folder.rglob("__init__.py"):
             found.add(".".join((package, *init.parent.relative_to(folder).parts)))

@@ -2,11 +2,8 @@
  * base of shapes. Each stands in the place of the Python one, which serves tensors of subclasses, without an array of
  * NumPy's, and calls of other forms. */
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include "core.h"
-
-#include <numpy/arrayobject.h>
+#include "numpy_api.h"
 
 typedef PyObject *(*Reader)(PyArrayObject *array);
 
@@ -331,9 +328,6 @@ PyTypeObject *make_size_base(PyObject *module) {
 /* Make the types of facts, which nobody makes but `serve_facts`. Returns -1 with an exception. */
 int make_fact_types(PyObject *module) {
     property_getset[1].get = function_getset[1].get;
-    if (PyArray_ImportNumPyAPI() < 0) {
-        return -1;
-    }
     property_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &property_spec, NULL);
     method_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &method_spec, NULL);
     return property_type == NULL || method_type == NULL ? -1 : 0;

@@ -218,9 +218,6 @@ static PyType_Spec kernel_spec = {
 };
 
 PyTypeObject *make_kernel_type(PyObject *module) {
-    if (loops_ready() < 0) {
-        return NULL;
-    }
     kernel_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &kernel_spec, NULL);
     return kernel_type;
 }

@@ -2,7 +2,6 @@
  * elements, of the same shape, or two that broadcast by rows. Floating-point errors are NumPy's to report: where a loop met one, nothing is returned, and
  * who asked calls the ufunc. */
 
-#define HAS_NUMPY_API
 #include "loops.h"
 #include "kernels/dense.h"
 #include "numpy_api.h"
@@ -21,11 +20,6 @@
 #define REDUCED_BLOCK 1024
 /* Ints up to here are floats without rounding. */
 #define EXACT_INT ((int64_t)1 << 53)
-
-/* Load NumPy's functions. */
-int loops_ready(void) {
-    return PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 ? -1 : 0;
-}
 
 /* Return the kind of a type, as dtypes call it; 0 for what no tensor has. */
 static char kind_of(int type) {

@@ -23,7 +23,6 @@ typedef struct {
     PyObject *number;
 } Operand;
 
-int loops_ready(void);
 int loops_init(Loops *loops, PyObject *ufunc, int operands, const char *kinds);
 int loops_run(const Loops *loops, const Operand *operands, PyObject **result);
 int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **result);

@@ -1,5 +1,6 @@
 /* The module opwright._fast: its types, and `configure`, by which Python tells what they need. */
 
+#define HAS_NUMPY_API
 #include "kernels/kernels.h"
 #include "storage.h"
 
@@ -56,6 +57,9 @@ static int execute(PyObject *module) {
         return -1;
     }
     was_executed = 1;
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
+        return -1;
+    }
     if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
         add_type(module, "NodeBase", make_node_base(module)) < 0 ||
         add_type(module, "SizeBase", make_size_base(module)) < 0 ||

@@ -1,16 +1,8 @@
 /* The key of a kept plan: what rules read of arrays, and the numbers and options they are told. Reading it runs no
  * Python and keeps no reference. */
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include "numpy_api.h"
 #include "plan_key.h"
-
-#include <numpy/arrayobject.h>
-
-/* Load NumPy's functions. */
-int plan_key_ready(void) {
-    return PyArray_ImportNumPyAPI();
-}
 
 static PyObject *constants = NULL; /* `configure_keys` is told */
 

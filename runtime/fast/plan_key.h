@@ -49,7 +49,6 @@ typedef struct {
     PlanEntry *slots[PLAN_SLOTS];
 } PlanTable;
 
-int plan_key_ready(void);
 int plan_key_read(PlanKey *key, const char *kinds, PyObject *const *args);
 int64_t plan_key_hash(const PlanKey *key);
 PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash);

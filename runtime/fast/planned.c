@@ -1,13 +1,10 @@
 /* Planned: a kernel whose plans are kept. It finds what a call of this key gave, calls the kernel on arrays, and wraps
  * the answer. What it has not met, and whatever fails, is the general shim's, in whose place it stands. */
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include "kernels/dense.h"
 #include "loops.h"
+#include "numpy_api.h"
 #include "plan_key.h"
-
-#include <numpy/arrayobject.h>
 
 #define MOST_PASSED (MOST_ARGUMENTS + 1)
 
@@ -381,7 +378,7 @@ PyTypeObject *make_planned_type(PyObject *module) {
     planned_methods[1].ml_meth = function_methods[0].ml_meth;
     planned_methods[2].ml_meth = function_methods[1].ml_meth;
     out_names = Py_BuildValue("(N)", PyUnicode_InternFromString("out"));
-    if (plan_key_ready() < 0 || PyArray_ImportNumPyAPI() < 0 || out_names == NULL) {
+    if (out_names == NULL) {
         return NULL;
     }
     planned_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &planned_spec, NULL);

@@ -1,12 +1,9 @@
 /* Viewed: a view kernel. Where in the memory of its array a view, or each of several, lies depends on what a kept plan
  * depends on. So a call of a known key makes the views at once. Anything else is the general shim's. */
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include "loops.h"
+#include "numpy_api.h"
 #include "plan_key.h"
-
-#include <numpy/arrayobject.h>
 
 typedef struct {
     Function base;
@@ -231,8 +228,5 @@ static PyType_Spec viewed_spec = {
 };
 
 PyTypeObject *make_viewed_type(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) {
-        return NULL;
-    }
     return (PyTypeObject *)PyType_FromModuleAndSpec(module, &viewed_spec, NULL);
 }

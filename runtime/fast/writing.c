@@ -1,11 +1,8 @@
 /* WritingPlan: the plan of a call that writes, made of a form that is kept. It does what `opwright.plans.plan.Plan` does
  * for a target that is as planned, row by row, and apart from the operands or one of them. A Plan does the rest. */
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include "loops.h"
-
-#include <numpy/arrayobject.h>
+#include "numpy_api.h"
 
 typedef struct {
     PyObject_HEAD
@@ -201,9 +198,6 @@ static PyType_Spec writing_spec = {
 };
 
 PyTypeObject *make_writing_type(PyObject *module) {
-    if (PyArray_ImportNumPyAPI() < 0) {
-        return NULL;
-    }
     writing_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &writing_spec, NULL);
     if (writing_type != NULL) {
         writing_type->tp_vectorcall = writing_call;

@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 __all__ = ["VERSION", "Caller", "Core", "NodeBase", "SizeBase", "TensorBase", "compiled", "core", "fast"]
@@ -33,17 +34,30 @@ def _load() -> tuple[Any, str]:
     try:
         found: Any = import_module(_MODULE)
     except ModuleNotFoundError:
-        return None, f"{_MODULE} is not built: `make generate` or `pip install` does it, where there is a C compiler"
+        return None, _warned(f"{_MODULE} is not built: {_reason_of_the_build()}")
     except ImportError as error:
-        return None, f"{_MODULE} cannot be loaded: {error}"
+        return None, _warned(f"{_MODULE} cannot be loaded: {error}")
     if found.VERSION != VERSION:
         reason = (
             f"{_MODULE} has version {found.VERSION}, and this Opwright needs {VERSION}: build it again with "
             "`make generate` or `pip install`"
         )
-        warnings.warn(f"{reason}. Python runs in its place.", RuntimeWarning, stacklevel=2)
-        return None, reason
+        return None, _warned(reason)
     return found, f"{_MODULE} is built"
+
+
+def _reason_of_the_build() -> str:
+    """Return what setup.py wrote where it built none."""
+    try:
+        return Path(__file__).with_name("_fast_missing.txt").read_text("utf-8").strip()
+    except OSError:
+        return "`make generate` or `pip install` does it, where there is a C compiler"
+
+
+def _warned(reason: str) -> str:
+    """Return the reason, after a warning: calls take several times as long without the core, which nobody asked for."""
+    warnings.warn(f"{reason}. Python runs in its place, slower.", RuntimeWarning, stacklevel=2)
+    return reason
 
 
 fast, _reason = _load()

@@ -3,14 +3,6 @@
 #include "kernels.h"
 #include "../spares.h"
 
-#include <numpy/arrayobject.h>
-#include <numpy/arrayscalars.h>
-
-/* Load NumPy's functions. */
-int arrays_ready(void) {
-    return PyArray_ImportNumPyAPI();
-}
-
 /* Whether an operand is an array of that type, whatever its strides and byte order. */
 int is_array_of(PyObject *object, int type) {
     return Py_TYPE(object) == &PyArray_Type && PyArray_TYPE((Array *)object) == type;

@@ -159,8 +159,7 @@ static PyType_Spec compiled_spec = {
 };
 
 PyTypeObject *make_compiled_type(PyObject *module) {
-    if (arrays_ready() < 0 || products_ready() < 0 || product_gradients_ready() < 0 ||
-        (numpy = PyImport_ImportModule("numpy")) == NULL ||
+    if (products_ready() < 0 || (numpy = PyImport_ImportModule("numpy")) == NULL ||
         (out_name = PyUnicode_InternFromString("out")) == NULL) {
         return NULL;
     }

@@ -4,7 +4,7 @@
 #ifndef OPWRIGHT_KERNELS_DENSE_H
 #define OPWRIGHT_KERNELS_DENSE_H
 
-#include <numpy/ndarraytypes.h>
+#include "../numpy_api.h"
 
 /* Compute so many elements of dense arrays, the result behind the operands. */
 typedef void (*DenseLoop)(char *const *data, npy_intp count);

@@ -5,10 +5,7 @@
 #define OPWRIGHT_KERNELS_H
 
 #include "../core.h"
-
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
+#include "../numpy_api.h"
 
 #include "dense.h"
 
@@ -50,15 +47,13 @@ void forget_errors(void);
 int has_errors(void);
 PyTypeObject *make_compiled_type(PyObject *module);
 
-/* products.c, product_gradients.c */
+/* products.c */
 int products_ready(void);
 PyObject *product_of_arrays(PyObject *first, PyObject *second);
-int product_gradients_ready(void);
 
 /* arrays.c: arrays that kernels take as they are, row-major, aligned, of the machine's byte order. */
 typedef PyArrayObject Array;
 
-int arrays_ready(void);
 Array *any_plain_array(PyObject *object);
 Array *plain_bytes(PyObject *object);
 npy_intp element_size(const Array *array);

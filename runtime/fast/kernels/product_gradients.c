@@ -5,8 +5,6 @@
 #include "../loops.h"
 #include "../unwatched.h"
 
-#include <numpy/arrayobject.h>
-
 /* scaled(value, factor), where the factor is 1. */
 static PyObject *serve_scaled(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
@@ -70,8 +68,3 @@ const CompiledKernel product_gradient_kernels[] = {
     {"second_factor_gradient", serve_factor, NULL, OF_NUMPY},
     {NULL, NULL, NULL, 0},
 };
-
-/* Load NumPy's functions. */
-int product_gradients_ready(void) {
-    return PyArray_ImportNumPyAPI();
-}

@@ -6,8 +6,6 @@
 #include "../loops.h"
 #include "loops.h"
 
-#include <numpy/ufuncobject.h>
-
 /* The loops of matmul for float32 and float64: the ufunc is held for ever. */
 static struct {
     PyUFuncGenericFunction loop;
