@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 ORACLE ?=
 PURE ?=
+SLOW ?=
 RUNS ?= 1
+PYTEST := -n auto --dist worksteal $(if $(SLOW),--slow)
 
 # Two environments, so that neither hides what the other lacks. The one with the oracle has PyTorch, and CuPy for its names.
 WITH_ORACLE := $(VENV)-oracle
@@ -40,11 +42,11 @@ check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
 
 test bench: export OPWRIGHT_PURE = $(PURE)
 ifeq ($(ORACLE),)
-test: $(CORE)  ## the tests; ORACLE=1: those that compare with PyTorch, in their own environment; PURE=1: in Python alone
-	$(VENV)/bin/pytest -n auto --dist worksteal --record=$(call RECORD,$(VENV))
+test: $(if $(PURE),$(INSTALLED),$(CORE))  ## the tests; ORACLE=1: those that compare with PyTorch, in their own environment; PURE=1: in Python alone; SLOW=1: all cases
+	$(VENV)/bin/pytest $(PYTEST) --record=$(call RECORD,$(VENV))
 else
 test: $(CORE_ORACLE)
-	$(WITH_ORACLE)/bin/pytest -n auto --dist worksteal --leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE))
+	$(WITH_ORACLE)/bin/pytest $(PYTEST) --leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE))
 endif
 
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each

@@ -71,7 +71,7 @@ class BuildCore(build_ext):
         ext.include_dirs += [numpy.get_include(), str(self._written_headers())]
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args += FLAGS
-            self.compiler.spawn = _run
+            self.compiler.spawn = self.compiler.call = _run  # the name changes from setuptools to setuptools
         compile_one = self.compiler.compile
 
         def compile_all(sources: list[str], **options: Any) -> list[str]:

@@ -22,11 +22,12 @@ PARTS = ("runtime", "codegen", "generated", "templates", "schemas")
 
 def wheel(folder: Path, **environment: str) -> tuple[Path, str]:
     """Return the wheel that is built of a copy of the sources, and what is said of it."""
+    folder.mkdir(exist_ok=True)
     for part in PARTS:
         copied(ROOT / part, folder / part)
     for built in (folder / "runtime").rglob("_fast*.so"):
         built.unlink()
-    for name in ("pyproject.toml", "setup.py", "README.md"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
     done = subprocess.run(
         [sys.executable, "setup.py", "--quiet", "bdist_wheel", "--dist-dir", "dist"],
@@ -41,14 +42,29 @@ def wheel(folder: Path, **environment: str) -> tuple[Path, str]:
     return made, done.stderr
 
 
-def test_without_a_compiler_it_is_for_every_python(tmp_path: Path) -> None:
-    made, said = wheel(tmp_path, CC="no-such-compiler")
+BROKEN = "import sys; sys.stderr.write('loops.c:1:9: error: unknown type name\\n'); sys.exit(1)"
+WITHOUT = [
+    ("no-such-compiler", "the C compiler no-such-compiler cannot be run: No such file or directory"),
+    ("false", "false ended with 1"),
+    ("broken-compiler", "broken-compiler ended with 1; loops.c:1:9: error: unknown type name"),
+]
+
+
+@pytest.mark.parametrize(("compiler", "reason"), WITHOUT)
+def test_without_a_compiler_it_is_for_every_python(compiler: str, reason: str, tmp_path: Path) -> None:
+    """What is installed knows why it has no core, and says so once."""
+    broken = tmp_path / "broken-compiler"
+    broken.write_text(f"#!{sys.executable}\n{BROKEN}\n")
+    broken.chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    made, said = wheel(tmp_path / "project", CC=compiler, PATH=path)
     assert made.name.endswith("-py3-none-any.whl")
-    assert said.count("opwright._fast is not built, Python runs in its place: ") == 1
+    assert said.count(f"opwright._fast is not built, Python runs in its place: {reason}\n") == 1
     assert not any("_fast." in name for name in zipfile.ZipFile(made).namelist())
-    assert ran(made, tmp_path) == "python [2.0, 2.0]"
+    assert ran(made, tmp_path, f"opwright._fast is not built: {reason}") == "python [2.0, 2.0]"
 
 
+@pytest.mark.slow  # (it compiles for half a minute; `install_everywhere.py` does so in continuous integration)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_with_a_compiler_it_is_for_this_one(tmp_path: Path) -> None:
     made, said = wheel(tmp_path)
@@ -59,16 +75,20 @@ def test_with_a_compiler_it_is_for_this_one(tmp_path: Path) -> None:
     assert ran(made, tmp_path) == "fast [2.0, 2.0]"
 
 
-def ran(made: Path, folder: Path) -> str:
-    """Return which code serves a call of what a wheel has, and its result."""
+def ran(made: Path, folder: Path, reason: str = "") -> str:
+    """Return which code serves a call of what a wheel has, and its result; a reason is warned of, once."""
     zipfile.ZipFile(made).extractall(folder / "installed")
     # Without `site`, in which an editable installation of this folder would offer its own core.
     code = "import opwright; print(opwright.dispatch.core().name, (opwright.ones(2) + 1).tolist())"
     environment = {name: value for name, value in os.environ.items() if name != "OPWRIGHT_PURE"}
     environment["PYTHONPATH"] = os.pathsep.join([str(folder / "installed"), *sys.path[1:]])
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-S", "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    )
+    assert (
+        done.stderr.count("RuntimeWarning") == done.stderr.count(f"{reason}. Python runs in its place") == bool(reason)
+    )
+    return done.stdout.strip()
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

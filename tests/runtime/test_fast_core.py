@@ -9,6 +9,7 @@ import inspect
 import os
 import pickle
 import pkgutil
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -64,6 +65,13 @@ def test_what_runs_is_said() -> None:
     assert reason
 
 
+@pytest.mark.skipif(os.environ.get("OPWRIGHT_PURE", "0") not in ("", "0"), reason="Python alone is asked for")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_the_core_is_there_where_a_compiler_is() -> None:
+    """The tests of the core, which are skipped without it, do not hide that it is missing."""
+    assert fast is not None, opwright.dispatch.core().reason
+
+
 def test_an_extension_of_another_version_gives_way_with_one_line() -> None:
     said = in_process(
         f"""
@@ -90,7 +98,9 @@ def test_an_extension_that_does_not_load_gives_way() -> None:
         print(opwright.dispatch.core().reason)
         """
     )
-    assert said == "opwright._fast cannot be loaded: undefined symbol: x\n"
+    reason = "opwright._fast cannot be loaded: undefined symbol: x"
+    assert said.startswith(f"{reason}\n")
+    assert said.count(f"RuntimeWarning: {reason}. Python runs in its place, slower.") == 1
 
 
 @compiled

@@ -1,0 +1,81 @@
+"""A program that installs this project as its users do, into a fresh environment of each Python that it finds.
+
+It looks in PATH and among those that pyenv holds, from 3.11 on. Each environment gets the
+newest of everything, NumPy too, and has to have the compiled core; there the core's tests run.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TESTS = ("tests/runtime/test_fast_core.py", "tests/runtime/autograd/test_compiled_passes.py")
+OLDEST = (3, 11)
+ASKED = """
+import sys, numpy, opwright, opwright_codegen
+core = opwright.dispatch.core()
+print(f"{sys.version.split()[0]}, NumPy {numpy.__version__}: {core.name} ({core.reason})")
+x = opwright.tensor([1.0, 2.0], requires_grad=True)
+(x.softmax(-1) * x).sum().backward()
+assert core.name == "fast" and x.grad.shape == (2,) and opwright.add(numpy.ones(2), 1).tolist() == [2, 2]
+"""
+
+
+def pythons() -> dict[tuple[int, int], str]:
+    """The commands of the Pythons that are there, one for each version."""
+    found = {(3, minor): shutil.which(f"python3.{minor}") for minor in range(OLDEST[1], 20)}
+    folders = []
+    if pyenv := shutil.which("pyenv"):
+        root = subprocess.run([pyenv, "root"], capture_output=True, text=True, check=True).stdout.strip()
+        folders = sorted(Path(root, "versions").glob("3.*"))
+    for folder in folders:
+        version = re.match(r"3\.(\d+)", folder.name)
+        if version and (command := folder / "bin" / f"python3.{version[1]}").exists():
+            found[3, int(version[1])] = str(command)
+    return {version: command for version, command in found.items() if command and version >= OLDEST and _runs(command)}
+
+
+def _runs(command: str) -> bool:
+    """Whether it is more than the name of a Python that is not installed."""
+    return subprocess.run([command, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0
+
+
+def installed(command: str) -> tuple[bool, str]:
+    """Install into an environment of this Python and try it; return whether all went well, and what was said."""
+    with tempfile.TemporaryDirectory() as folder:
+        python = Path(folder, "bin", "python")
+        steps: list[list[str | Path]] = [
+            [command, "-m", "venv", folder],
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", ROOT, "pytest", "hypothesis"],
+            [python, "-c", ASKED],
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS],
+        ]
+        said = ""
+        for step in steps:
+            done = subprocess.run(
+                step, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            )
+            if done.returncode != 0:
+                return False, said + done.stdout
+            said += "".join(done.stdout.splitlines(keepends=True)[-1:])
+        return True, said
+
+
+def main() -> int:
+    """Try all of them, two at a time."""
+    found = pythons()
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(installed, found.values()))
+    for version, (is_well, said) in zip(found, results, strict=True):
+        print(f"Python {version[0]}.{version[1]}: {'well' if is_well else 'FAILED'}\n{said}")
+    return int(not found or not all(is_well for is_well, _ in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
