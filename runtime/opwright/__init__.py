@@ -14,7 +14,6 @@ from opwright import autograd, dispatch, library, plugins
 from opwright import methods as _methods  # noqa: F401 (it gives Tensor its methods)
 from opwright import served as _served  # noqa: F401 (it says what answers for rooms above)
 from opwright.arrays.devices import Device as device
-from opwright.arrays.devices import register_backend
 from opwright.arrays.dtypes import DType as dtype
 from opwright.arrays.dtypes import (
     bfloat16,
@@ -50,6 +49,7 @@ from opwright.arrays.dtypes import int64 as long
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.arrays.generator import Generator, default_generator, initial_seed, manual_seed, seed
 from opwright.arrays.promotion import can_cast, promote_types, result_type
+from opwright.arrays.registered_backends import register_backend
 from opwright.arrays.size import Size
 from opwright.arrays.sizes import (
     SymBool,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from opwright.keys import DispatchKey, KeySet
 
 if TYPE_CHECKING:
-    from opwright.arrays.devices import Device
+    from opwright.arrays.devices import Backend, Device
     from opwright.arrays.dtypes import DType
     from opwright.arrays.layouts import Shape
     from opwright.dispatch.operator import Operator
@@ -36,6 +36,7 @@ class Operators(Protocol):
     def register_array_kernel(
         self, operator: Operator | str, key: DispatchKey | str | int, kernel: Function
     ) -> Any: ...
+    def fall_back_to_numpy(self, backend: Backend, *, warn: bool, error_on_views: bool) -> Any: ...
 
 
 class Fakes(Protocol):

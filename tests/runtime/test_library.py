@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from opwright import dispatch
-from opwright.arrays.devices import Backend, register_backend
+from opwright.arrays.devices import Backend
+from opwright.arrays.registered_backends import register_backend
 from opwright.dispatch.namespaces import ops
 from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError, RegistrationError

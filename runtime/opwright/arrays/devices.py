@@ -10,13 +10,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from opwright import keys, plugins
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import DType, as_dtype
+from opwright.arrays.dtypes import DType
 from opwright.arrays.layouts import Shape
 from opwright.errors import RegistrationError
 from opwright.hooks import hooks
@@ -149,94 +148,49 @@ class Backend:
 
         return register
 
+    def fall_back_to_numpy(self, *, warn: bool = False, error_on_views: bool = False) -> Any:
+        """Serve every operator that the backend has no kernel for by the CPU's; the handle can `.remove()` it.
+
+        Arrays go to NumPy and back by `to_numpy` and `from_numpy`. What is written needs a kernel of `aten::copy_`,
+        views one of `aten::as_strided`, unless `to_numpy` and `from_numpy` share memory. Without, views are copies,
+        with a warning for each operator, or a RuntimeError with `error_on_views`. With `warn` the first call of each
+        operator that is served so warns, too.
+        """
+        return hooks.operators().fall_back_to_numpy(self, warn=warn, error_on_views=error_on_views)
+
     def remove(self) -> None:
         """Forget the backend; its tensors can no longer be made. Kernels are removed through their own handles."""
-        with _lock:
+        with backends_lock:
             if _by_name.get(self.name) is self:
                 del _by_name[self.name]
                 _by_type.clear()
                 _by_type.update({backend.array_type: backend for backend in _by_name.values()})
 
 
-_PRIVATE_USE = ("PrivateUse1", "PrivateUse2", "PrivateUse3")
-_lock = RegistryLock()
+backends_lock: Final = RegistryLock()
 _by_name: dict[str, Backend] = {}
 _by_type: dict[type, Backend] = {}
 _devices: dict[tuple[str, int | None], Device] = {}
 
 
-def register_backend(
-    name: str,
-    key: str | None = None,
-    *,
-    array_type: type,
-    from_numpy: Callable[..., Array],
-    to_numpy: Callable[[Array], np.ndarray[Any, Any]] = np.asarray,
-    shape: Callable[[Array], Any] = attrgetter("shape"),
-    dtype: Callable[[Array], Any] = attrgetter("dtype"),
-    strides: Callable[[Array], Any] | None = None,
-    index: Callable[[Array], int | None] | None = None,
-    data_ptr: Callable[[Array], int] = id,
-    array_module: Callable[[], Any] | None = None,
-) -> Backend:
-    """Add a backend: arrays of `array_type` become tensors on device `name`, whose kernels stand at dispatch key `key`,
-    the first of PrivateUse1..3 that is free if none is given.
-
-    `from_numpy(ndarray)` makes an array and must be given (with a second parameter it is told the device index); the
-    rest has defaults: `to_numpy(array)` (`numpy.asarray`), `shape(array)` and `dtype(array)` (the attributes of these
-    names; any spelling of a dtype), `strides(array)` in elements (None: always row-major), `index(array)` (None: one
-    device without an index), `data_ptr(array)`, and `array_module()`, the namespace that stands for `xp`, where kernels
-    are inline expressions. Nothing else is asked of an array: no methods, no protocol. Raises RegistrationError if the
-    name, the key or the type is taken, or the key is none of PrivateUse1..3.
-    """
-    if key is not None and key not in _PRIVATE_USE:
-        raise RegistrationError(
-            f"backend {name!r}: its key must be PrivateUse1, PrivateUse2 or PrivateUse3, not {key!r}"
-        )
-    if _DEVICE.fullmatch(name) is None or ":" in name:
-        raise RegistrationError(f"backend {name!r}: a device name is lower-case letters, digits and underscores")
-
-    def row_major(array: Array) -> Shape:
-        return layouts.contiguous_strides(tuple(shape(array)))
-
-    def no_module() -> Any:
-        raise NotImplementedError(f"backend {name!r} has no array module: inline kernels cannot run on it")
-
-    takes_index = from_numpy.__code__.co_argcount > 1 if hasattr(from_numpy, "__code__") else False
-    own_strides = row_major if strides is None else strides
-    with _lock:
-        bit = keys.DispatchKey.parse(key or _free_key(name)).bit
-        return add_backend(
-            Backend(
-                name=name,
-                key=bit,
-                keys=bit | keys.ADINPLACEORVIEW | keys.autograd_of(bit),
-                array_type=array_type,
-                array_module=array_module or no_module,
-                shape=lambda array: tuple(shape(array)),
-                strides=lambda array: tuple(own_strides(array)),
-                dtype=lambda array: as_dtype(dtype(array)),
-                index=index or (lambda array: None),
-                to_numpy=to_numpy,
-                from_numpy=from_numpy if takes_index else (lambda array, index: from_numpy(array)),
-                data_ptr=data_ptr,
-            )
-        )
+def is_device_name(text: str) -> bool:
+    """Whether a backend may have this name."""
+    return _DEVICE.fullmatch(text) is not None and ":" not in text
 
 
-def _free_key(name: str) -> str:
-    """Return the first PrivateUse key that no backend has. The lock is held. Raises RegistrationError."""
-    owners = {backend.key: backend.name for backend in _by_name.values()}
-    for key in _PRIVATE_USE:
-        if keys.DispatchKey.parse(key).bit not in owners:
-            return key
-    taken = ", ".join(f"{key} by {owners[keys.DispatchKey.parse(key).bit]!r}" for key in _PRIVATE_USE)
-    raise RegistrationError(f"backend {name!r}: no dispatch key is left for it; taken are {taken}")
+def key_owners() -> dict[int, str]:
+    """Return the names of backends by their keys. `backends_lock` is held."""
+    return {backend.key: backend.name for backend in _by_name.values()}
+
+
+def backend_names() -> list[str]:
+    """Return the names of the backends that are there."""
+    return list(_by_name)
 
 
 def add_backend(backend: Backend) -> Backend:
     """Add a backend that is fully described. Raises RegistrationError where one of its parts is taken."""
-    with _lock:
+    with backends_lock:
         for other in _by_name.values():
             if other.name == backend.name or other.key == backend.key or other.array_type is backend.array_type:
                 raise RegistrationError(
@@ -274,7 +228,7 @@ NUMPY = add_backend(
 
 
 def _load_cuda() -> Backend:
-    with _lock:
+    with backends_lock:
         known = _by_name.get("cuda")
         if known is not None:
             return known
@@ -306,7 +260,7 @@ def find_backend(kind: type) -> Backend | None:
 
 
 def _find_by_base(kind: type) -> Backend | None:
-    with _lock:
+    with backends_lock:
         for base in kind.__mro__:
             known = _by_type.get(base)
             if known is not None:

@@ -42,6 +42,11 @@ class Storage:
         """Return all the elements as a 1-d array over the same memory; in another dtype, as many as fit."""
         flat = self._flat
         if flat is None:
+            if not has_memory(self.array):
+                raise RuntimeError(
+                    f"backend {backend_of(self.array).name!r} has arrays and kernels alone, no memory to look at "
+                    "otherwise: it needs a kernel of its own for this, such as aten::as_strided"
+                )
             flat = self._flat = _flatten(self.array)
         if dtype is None or dtype == flat.dtype:
             return flat
@@ -54,9 +59,8 @@ class Storage:
         backend = backend_of(array)
         if surely_empty(backend.shape(array)):
             return 0
-        start = backend.data_ptr(self.flat())
-        size: int = array.itemsize
-        return (backend.data_ptr(array) - start) // size
+        start = backend.data_ptr(self.flat() if has_memory(array) else self.array)
+        return (backend.data_ptr(array) - start) // backend.dtype(array).itemsize
 
     def __reduce__(self) -> tuple[Any, ...]:
         backend = backend_of(self.array)
@@ -89,8 +93,34 @@ class PlainStorage(Storage):
         super().__init__(array, resizable=False)
 
 
+class CopyOfView(Storage):
+    """The memory of a copy in place of a view, on a backend that can make none: nobody may write to it."""
+
+    __slots__ = ()
+
+    def refusal(self) -> RuntimeError:
+        """Return the error of a write."""
+        return RuntimeError(
+            "a write to this tensor would be lost: it is a copy in place of a view, since backend "
+            f"{backend_of(self.array).name!r} has no kernel of aten::as_strided. Write to the tensor that it was made "
+            "of, or clone() it first"
+        )
+
+
 def _restore(kind: str, index: int | None, flat: np.ndarray[Any, Any], resizable: bool) -> Storage:
     return Storage(backend_named(kind).from_numpy(flat, index), resizable)
+
+
+def has_memory(array: Array) -> bool:
+    """Whether an array is of NumPy's kind: it has a module of functions, strides and an address. Others are what their
+    backend's kernels say."""
+    if type(array) is np.ndarray:
+        return True
+    try:
+        backend_of(array).array_module()
+    except NotImplementedError:
+        return False
+    return True
 
 
 def _flatten(array: Array) -> Array:
@@ -198,6 +228,9 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
             f"would have to resize a plain array from shape {tuple(array.shape)} to {tuple(shape)}; pass an array of "
             "that shape, or a Tensor"
         )
+    if not has_memory(array):
+        _resize_by_way_of_numpy(tensor, storage, shape, strides)
+        return
     flat = storage.flat(array.dtype)
     offset = storage.offset_of(array)
     needed = 0 if surely_empty(shape) else offset + span(shape, strides)[1] + 1
@@ -209,6 +242,18 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
         storage.replace(grown)
         flat = grown
     set_array(tensor, strided_view(flat, shape, strides, 0 if surely_empty(shape) else offset))
+
+
+def _resize_by_way_of_numpy(tensor: Tensor, storage: Storage, shape: Shape, strides: Shape) -> None:
+    """Give a tensor another shape where arrays are what kernels say: a new array, with the elements there are."""
+    backend = backend_of(tensor.array)
+    host = backend.to_numpy(tensor.array)
+    resized = new_array(shape, strides, host.dtype, host)
+    kept = min(host.size, resized.size)
+    resized.flat[:kept] = host.flat[:kept]
+    made = backend.from_numpy(resized, backend.index(tensor.array))
+    storage.replace(made)
+    set_array(tensor, made)
 
 
 class Extra:

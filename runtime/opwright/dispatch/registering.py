@@ -19,6 +19,7 @@ from opwright.dispatch.kernel_forms import (
     LazyWrapper,
     Registration,
     Shim,
+    Taking,
     Unbound,
     UserKernel,
     Wrapper,
@@ -44,7 +45,8 @@ __all__ = [
 Row = tuple[str, str, str, str, str, str]
 WrapperRow = tuple[str, str, str, str]
 _FORMS = (
-    ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Unbound, UserKernel, Wrapper,
+    ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Taking, Unbound, UserKernel,
+    Wrapper,
 )  # fmt: skip
 
 _DEVICE_KEYS: Final = {"cpu": DispatchKey.CPU, "cuda": DispatchKey.CUDA, "meta": DispatchKey.Meta}

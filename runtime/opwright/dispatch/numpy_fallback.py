@@ -1,0 +1,228 @@
+"""The fallback of a backend by way of NumPy: it serves what the backend has no kernel for, as PyTorch's
+`at::native::cpu_fallback` does.
+
+Arrays are copied to NumPy, the kernel of the CPU runs, results are copied back, and what it wrote is written.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from opwright.arrays.devices import Array, Backend, Device, element_strides
+from opwright.arrays.generator import Generator, generator_of
+from opwright.arrays.storage import CopyOfView, Extra, new_array, set_array, storage_of
+from opwright.dispatch.errors import missing
+from opwright.dispatch.kernel_forms import Taking
+from opwright.dispatch.mixed_devices import on_one_device
+from opwright.dispatch.operator import Operator, find_operator
+from opwright.dispatch.registering import Handle, register_fallback
+from opwright.keys import VIEW, DispatchKey
+from opwright.places import caller
+from opwright.state import below_adinplaceorview
+from opwright.tensors.tensor import Tensor, wrap, wrap_view
+
+__all__ = ["fall_back_to_numpy"]
+
+Function = Callable[..., Any]
+_VIEW = (
+    "{name} makes a view of its argument, and backend {backend!r} can make none{instead}. Register a kernel of "
+    "aten::as_strided, or of the operator"
+)
+_COPY = ": the result is a copy, which later writes to the argument do not reach, and which cannot be written to"
+_WRITE = (
+    "{name} writes to '{argument}' on device {backend}, and nothing can write there: to_numpy copies, and the backend "
+    "has no kernel of aten::copy_. Register one: (self, src, non_blocking), arrays both, of one shape and dtype"
+)
+
+
+def fall_back_to_numpy(backend: Backend, *, warn: bool = False, error_on_views: bool = False) -> Handle:
+    """Serve what the backend has no kernel for by way of NumPy; the handle can `.remove()` it.
+
+    With `warn` the first call of each operator warns. Views share memory where the arrays of the backend can: it has a
+    kernel of `aten::as_strided`, or `to_numpy` and `from_numpy` share memory. Elsewhere they are copies, with a warning
+    for each operator, or a RuntimeError with `error_on_views`.
+    """
+    fallback = _Fallback(backend, warn, error_on_views)
+    return register_fallback(DispatchKey(backend.key), Taking(fallback.kernel_of), where=caller())
+
+
+@dataclass(slots=True)
+class _Fallback:
+    """The fallback of one backend, and the operators that it warned of."""
+
+    backend: Backend
+    warns: bool
+    error_on_views: bool
+    warned: set[str] = field(default_factory=set)
+
+    def kernel_of(self, operator: Operator) -> Function:
+        """Return what serves an operator. Raises DispatchError where the CPU has no kernel of it."""
+        key = DispatchKey(self.backend.key)
+        if operator.entry(DispatchKey.CPU).registration is None:
+            raise missing(operator, key, key.bit)
+        return on_one_device(operator, lambda *args: self._call(operator, args))
+
+    def _call(self, operator: Operator, args: tuple[Any, ...]) -> Any:
+        if self.warns:
+            self._warn_once(operator, f"{operator.name} runs on the CPU: backend {self.backend.name!r} has no kernel")
+        call = _Call(self.backend, operator, args)
+        with below_adinplaceorview():
+            answer = operator.call(*call.on_host)
+            call.write_back()
+            is_single = len(operator.signature.returns) == 1
+            answers = (answer,) if is_single else answer
+            results = [self._result(call, index, each) for index, each in enumerate(answers or ())]
+        return (results[0] if is_single else tuple(results)) if results else None
+
+    def _result(self, call: _Call, index: int, answer: Any) -> Any:
+        """Return one result on the device: the argument it is, a view of the one that it aliases, or a new tensor."""
+        if isinstance(answer, list | tuple):
+            return [self._result(call, index, each) for each in answer]
+        if not isinstance(answer, Tensor):
+            return answer
+        alias = call.operator.signature.aliases[index]
+        source = None if alias is None else call.args[alias]
+        if not isinstance(source, Tensor):
+            return call.to_device(answer.array)
+        if alias in call.operator.signature.written or answer is call.on_host[alias]:
+            return source
+        view = call.view(source, call.on_host[alias], answer)
+        return self._copy(call, answer) if view is None else view
+
+    def _copy(self, call: _Call, answer: Tensor) -> Tensor:
+        """Return a copy in place of a view. Raises RuntimeError with `error_on_views`."""
+        name, backend = call.operator.name, self.backend.name
+        if self.error_on_views:
+            raise RuntimeError(_VIEW.format(name=name, backend=backend, instead=""))
+        self._warn_once(call.operator, _VIEW.format(name=name, backend=backend, instead=_COPY))
+        made = call.to_device(answer.array)
+        made.extra = Extra(CopyOfView(made.array))
+        made.keys |= VIEW
+        return made
+
+    def _warn_once(self, operator: Operator, text: str) -> None:
+        if operator.name not in self.warned:
+            self.warned.add(operator.name)
+            warnings.warn(text, UserWarning, stacklevel=2)
+
+
+class _Call:
+    """One call: its arguments on the device, and on the host as the CPU's kernel takes them."""
+
+    def __init__(self, backend: Backend, operator: Operator, args: tuple[Any, ...]) -> None:
+        self.backend = backend
+        self.operator = operator
+        self.args = args
+        self.index: int | None = None  # of the device
+        self.generators: list[tuple[Generator, Generator]] = []  # the device's, and what draws in its place
+        self._known: dict[int, Tensor] = {}
+        self.on_host = [self._to_host(value) for value in args]
+        if "Generator?" in operator.signature.types:
+            self._draw_from_the_devices(operator.signature.types.index("Generator?"))
+
+    def _to_host(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._to_host(each) for each in value]
+        if isinstance(value, Device) and value.type == self.backend.name:
+            self.index = value.index
+            return Device("cpu")
+        if not isinstance(value, Tensor) or type(value.array) is np.ndarray:
+            return value
+        self.index = self.backend.index(value.array)
+        known = self._known.get(id(value))
+        if known is None:
+            known = self._known[id(value)] = wrap(_host_array(self.backend, value.array))
+        return known
+
+    def _draw_from_the_devices(self, place: int) -> None:
+        """Have the kernel draw from a generator of the CPU that stands where the device's does."""
+        own = self.args[place]
+        if own is None:
+            own = generator_of(Device(self.backend.name, self.index))
+        if own.device.type != self.backend.name:
+            raise RuntimeError(
+                f"Expected a '{self.backend.name}' device type for generator but found '{own.device.type}'"
+            )
+        drawing = self.on_host[place] = Generator().set_state(own.get_state())
+        self.generators.append((own, drawing))
+
+    def to_device(self, array: np.ndarray[Any, Any]) -> Tensor:
+        """Return a new tensor of the device. Raises RuntimeError where the backend cannot hold the array."""
+        made = wrap(self.backend.from_numpy(array, self.index))
+        if (made.dtype, made.shape) != (array.dtype, array.shape):
+            raise RuntimeError(
+                f"{self.operator.name}: backend {self.backend.name!r} cannot hold an array of {array.dtype} and shape "
+                f"{array.shape}: its from_numpy made one of {made.dtype} and shape {tuple(made.shape)}"
+            )
+        return made
+
+    def write_back(self) -> None:
+        """Write what the kernel wrote to where it belongs. Raises RuntimeError where nothing can write there."""
+        for own, drawing in self.generators:
+            own.set_state(drawing.get_state())
+        for position in sorted(self.operator.signature.written):
+            for target, written in _pairs(self.args[position], self.on_host[position]):
+                self._write(target, written, position)
+
+    def _write(self, target: Tensor, written: Tensor, position: int) -> None:
+        storage = storage_of(target)
+        if isinstance(storage, CopyOfView):
+            raise storage.refusal()
+        if target.shape != written.shape:
+            made = self.to_device(written.array).array
+            storage.replace(made)
+            set_array(target, made)
+        elif target.numel() and not self._copy_on_device(target, written) and not self._shares_memory(target, written):
+            name = self.operator.signature.names[position]
+            raise RuntimeError(_WRITE.format(name=self.operator.name, argument=name, backend=self.backend.name))
+
+    def _copy_on_device(self, target: Tensor, written: Tensor) -> bool:
+        """Copy by the backend's own kernel, if it has one."""
+        if self._kernel("aten::copy_") is None:
+            return False
+        find_operator("aten::copy_").call(target, self.to_device(written.array), False)
+        return True
+
+    def _shares_memory(self, target: Tensor, written: Tensor) -> bool:
+        return np.may_share_memory(self.backend.to_numpy(target.array), written.array)
+
+    def _kernel(self, name: str) -> Operator | None:
+        """Return the operator of that name if the backend has a kernel of its own for it."""
+        found = find_operator(name)
+        return found if found.has_kernel_for_dispatch_key(DispatchKey(self.backend.key)) else None
+
+    def view(self, source: Tensor, host: Tensor, answer: Tensor) -> Tensor | None:
+        """Return the view of `source` that `answer` is of `host`; None where the backend can make none."""
+        as_strided = self._kernel("aten::as_strided")
+        if as_strided is not None and answer.dtype == source.dtype:
+            first = (answer.data_ptr() - host.data_ptr()) // host.itemsize if answer.numel() else 0
+            offset = source.storage_offset() + first
+            seen: Tensor = as_strided.call(source, list(answer.shape), list(answer.stride()), offset)
+            return seen
+        made = self.backend.from_numpy(answer.array, self.index)
+        if answer.numel() and not np.may_share_memory(self.backend.to_numpy(made), host.array):
+            return None
+        return wrap_view(source, made)
+
+
+def _pairs(targets: Any, written: Any) -> list[tuple[Tensor, Tensor]]:
+    """Return the tensors of an argument, with those on the host."""
+    if isinstance(targets, list):
+        return [pair for each in zip(targets, written, strict=True) for pair in _pairs(*each)]
+    return [] if targets is None or targets is written else [(targets, written)]
+
+
+def _host_array(backend: Backend, array: Array) -> np.ndarray[Any, Any]:
+    """Return an array's elements for NumPy, under the same strides: layouts of results follow from them."""
+    host = backend.to_numpy(array)
+    strides = backend.strides(array)
+    if element_strides(host) == strides or host.size < 2:
+        return host
+    laid = new_array(host.shape, strides, host.dtype, host)
+    laid[...] = host
+    return laid
