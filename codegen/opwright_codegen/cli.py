@@ -78,6 +78,10 @@ def _run(arguments: argparse.Namespace) -> int:
         from opwright_codegen.commands.show import table
 
         return table(arguments.operator, arguments.modules, sys.stdout)
+    if arguments.command == "backend":
+        from opwright_codegen.commands.backend import show_backend
+
+        return show_backend(arguments.name, arguments.modules, sys.stdout)
     try:
         config = read_config(Path(arguments.config)) if arguments.config else find_config(Path.cwd())
     except SchemaError as error:
@@ -158,6 +162,12 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("table", help="show the dispatch table of an operator of the installed runtime")
     command.add_argument("operator", metavar="OPERATOR")
+    command.add_argument(
+        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
+    )
+
+    command = commands.add_parser("backend", help="show what a backend has kernels for, and what is missing")
+    command.add_argument("name", metavar="NAME", help="of its device")
     command.add_argument(
         "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
     )

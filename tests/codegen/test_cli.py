@@ -381,6 +381,35 @@ def test_table(project: Path) -> None:
     assert missing.stderr.startswith("error: the runtime has no dispatch table of aten::add.Tensr: ")
 
 
+BACKEND = """
+import numpy as np
+import opwright
+class Mine:
+    def __init__(self, data): self.data, self.shape, self.dtype = data, data.shape, data.dtype
+made = opwright.register_backend("mine", array_type=Mine, from_numpy=Mine, to_numpy=lambda mine: mine.data)
+made.impl("aten::mm", lambda self, other: Mine(self.data @ other.data))
+"""
+
+
+@pytest.mark.once
+def test_backend(project: Path) -> None:
+    (project / "mine_backend.py").write_text(BACKEND)
+    found = start(project, "backend", "mine", "--import", "mine_backend")
+    lines = found.stdout.splitlines()
+    assert lines[0] == "backend mine: dispatch key PrivateUse1, arrays of mine_backend.Mine"
+    assert lines[1].startswith("fallback by way of NumPy: off")
+    assert lines[3:5] == ["kernels of its own (1):", "  mm"]
+    step = found.stdout.partition("a training step")[2]
+    assert "kernels of its own (1):\n    mm\n" in step and "  missing (25):" in step and " addmm " in step
+    with (project / "mine_backend.py").open("a") as module:
+        module.write("made.fall_back_to_numpy()\n")
+    served = start(project, "backend", "mine", "--import", "mine_backend").stdout
+    assert "fallback by way of NumPy: on" in served and "missing" not in served
+    missing = start(project, "backend", "min", "--import", "mine_backend")
+    assert missing.returncode == 1
+    assert "no backend is called 'min'; did you mean 'mine'?" in missing.stderr
+
+
 DERIVATIVES = """\
 - name: mine::twice(Tensor self) -> Tensor
   self: doubled(grad)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.generate import Job, read_job_derivatives, read_operators, render_namespace
+from opwright_codegen.commands.runtime_process import run_in_runtime
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.declared import text_about
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["show", "show_used", "table"]
 
 
-# The generator never imports the runtime: another process does.
 _DUMP = """
 import importlib, sys
 import opwright.dispatch
@@ -76,18 +76,10 @@ def show_used(uses: Sequence[UsedPackage], name: str, out: TextIO) -> int:
 
 def table(name: str, modules: Sequence[str], out: TextIO) -> int:
     """Print the dispatch table that the runtime computes, after importing `modules` there."""
-    import subprocess
-    import sys
-
     qualified = name if "::" in name else f"aten::{name}"  # as in schema files
-    run = subprocess.run(
-        [sys.executable, "-c", _DUMP, qualified, *modules], capture_output=True, text=True, check=False
-    )
-    if run.returncode == 0:
-        out.write(run.stdout)
-        return 0
-    last = run.stderr.strip().rpartition("\n")[2].partition(": ")[2]
-    raise SchemaError("no-table", f"the runtime has no dispatch table of {qualified}: {last}")
+    problem = f"the runtime has no dispatch table of {qualified}"
+    out.write(run_in_runtime(_DUMP, [qualified, *modules], problem, "no-table"))
+    return 0
 
 
 def _find(operators: OperatorSet, name: str) -> list[Operator]:

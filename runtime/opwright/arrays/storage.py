@@ -98,11 +98,16 @@ class CopyOfView(Storage):
 
     __slots__ = ()
 
-    def refusal(self) -> RuntimeError:
-        """Return the error of a write."""
-        return RuntimeError(
+
+def check_memory(value: Any) -> None:
+    """Raise RuntimeError for a tensor whose memory nobody may write to; also for one in a list."""
+    if isinstance(value, list):
+        for each in value:
+            check_memory(each)
+    elif (extra := getattr(value, "extra", None)) is not None and isinstance(extra.storage, CopyOfView):
+        raise RuntimeError(
             "a write to this tensor would be lost: it is a copy in place of a view, since backend "
-            f"{backend_of(self.array).name!r} has no kernel of aten::as_strided. Write to the tensor that it was made "
+            f"{backend_of(value.array).name!r} has no kernel of aten::as_strided. Write to the tensor that it was made "
             "of, or clone() it first"
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opwright.arrays.devices import is_array
+from opwright.arrays.storage import check_memory
 from opwright.core import fast
 from opwright.dispatch.declarations import REQUIRED
 from opwright.dispatch.returns import return_checker
@@ -98,7 +99,7 @@ def adapt_array_kernel(operator: Operator, function: Function) -> Function:
     written arguments the array it was given (or None for all of them)."""
     check = return_checker(operator, function)
     signature = operator.signature
-    tensors = signature.tensors
+    tensors, written = signature.tensors, tuple(signature.written)
     single = len(signature.returns) == 1
 
     def call(*args: Any) -> Any:
@@ -109,6 +110,8 @@ def adapt_array_kernel(operator: Operator, function: Function) -> Function:
                 arrays[position] = [None if item is None else item.array for item in value]
             elif value is not None:
                 arrays[position] = value.array
+        for position in written:
+            check_memory(args[position])
         result = function(*arrays)
         if result is None and signature.written and signature.returns:
             result = tuple(None if alias is None else arrays[alias] for alias in signature.aliases)

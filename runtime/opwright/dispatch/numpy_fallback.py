@@ -15,20 +15,23 @@ import numpy as np
 
 from opwright.arrays.devices import Array, Backend, Device, element_strides
 from opwright.arrays.generator import Generator, generator_of
-from opwright.arrays.storage import CopyOfView, Extra, new_array, set_array, storage_of
+from opwright.arrays.storage import CopyOfView, Extra, check_memory, new_array, set_array, storage_of
 from opwright.dispatch.errors import missing
-from opwright.dispatch.kernel_forms import Taking
+from opwright.dispatch.kernel_forms import Registration, Taking
 from opwright.dispatch.mixed_devices import on_one_device
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registering import Handle, register_fallback
+from opwright.dispatch.registry import registry
 from opwright.keys import VIEW, DispatchKey
 from opwright.places import caller
 from opwright.state import below_adinplaceorview
 from opwright.tensors.tensor import Tensor, wrap, wrap_view
 
-__all__ = ["fall_back_to_numpy"]
+__all__ = ["NumpyFallback", "fall_back_to_numpy"]
 
 Function = Callable[..., Any]
+# Composites that NumPy's and CuPy's arrays serve.
+_OVER_MEMORY = ("aten::as_strided", "aten::as_strided_scatter")
 _VIEW = (
     "{name} makes a view of its argument, and backend {backend!r} can make none{instead}. Register a kernel of "
     "aten::as_strided, or of the operator"
@@ -40,25 +43,44 @@ _WRITE = (
 )
 
 
-def fall_back_to_numpy(backend: Backend, *, warn: bool = False, error_on_views: bool = False) -> Handle:
-    """Serve what the backend has no kernel for by way of NumPy; the handle can `.remove()` it.
+def fall_back_to_numpy(backend: Backend, *, warn: bool = False, error_on_views: bool = False) -> NumpyFallback:
+    """Serve what the backend has no kernel for by way of NumPy; `.remove()` ends it.
 
     With `warn` the first call of each operator warns. Views share memory where the arrays of the backend can: it has a
     kernel of `aten::as_strided`, or `to_numpy` and `from_numpy` share memory. Elsewhere they are copies, with a warning
     for each operator, or a RuntimeError with `error_on_views`.
     """
-    fallback = _Fallback(backend, warn, error_on_views)
-    return register_fallback(DispatchKey(backend.key), Taking(fallback.kernel_of), where=caller())
+    fallback = NumpyFallback(backend, warn, error_on_views)
+    fallback.install(fallback.kernel_of)
+    return fallback
 
 
 @dataclass(slots=True)
-class _Fallback:
-    """The fallback of one backend, and the operators that it warned of."""
+class NumpyFallback:
+    """The fallback of one backend, what it registered, and the operators that it warned of."""
 
     backend: Backend
-    warns: bool
-    error_on_views: bool
+    warns: bool = False
+    error_on_views: bool = False
+    handles: list[Handle] = field(default_factory=list)
     warned: set[str] = field(default_factory=set)
+
+    def install(self, kernel_of: Callable[[Operator], Function]) -> None:
+        """Register what makes the kernels: as the key's fallback, and for operators that are otherwise written over the
+        memory of arrays, before any kernel that the backend has."""
+        key, where = DispatchKey(self.backend.key), caller()
+        self.handles.append(register_fallback(key, Taking(kernel_of), where=where))
+        with registry.lock:
+            for name in _OVER_MEMORY:
+                registration = Registration(key, Taking(kernel_of), where)
+                registry.registered(name, key).insert(0, registration)
+                registry.forget_tables(name)
+                self.handles.append(Handle(name, registration))
+
+    def remove(self) -> None:
+        """Serve no longer. Doing so again has no effect."""
+        for handle in self.handles:
+            handle.remove()
 
     def kernel_of(self, operator: Operator) -> Function:
         """Return what serves an operator. Raises DispatchError where the CPU has no kernel of it."""
@@ -71,6 +93,8 @@ class _Fallback:
         if self.warns:
             self._warn_once(operator, f"{operator.name} runs on the CPU: backend {self.backend.name!r} has no kernel")
         call = _Call(self.backend, operator, args)
+        if operator.name == "aten::as_strided":
+            call.look_at_the_storage()
         with below_adinplaceorview():
             answer = operator.call(*call.on_host)
             call.write_back()
@@ -151,6 +175,12 @@ class _Call:
         drawing = self.on_host[place] = Generator().set_state(own.get_state())
         self.generators.append((own, drawing))
 
+    def look_at_the_storage(self) -> None:
+        """Have `as_strided` see all of the storage of its argument."""
+        tensor, offset = self.args[0], self.args[3]
+        self.on_host[0] = wrap(_host_array(self.backend, storage_of(tensor).array))
+        self.on_host[3] = tensor.storage_offset() if offset is None else offset
+
     def to_device(self, array: np.ndarray[Any, Any]) -> Tensor:
         """Return a new tensor of the device. Raises RuntimeError where the backend cannot hold the array."""
         made = wrap(self.backend.from_numpy(array, self.index))
@@ -170,12 +200,10 @@ class _Call:
                 self._write(target, written, position)
 
     def _write(self, target: Tensor, written: Tensor, position: int) -> None:
-        storage = storage_of(target)
-        if isinstance(storage, CopyOfView):
-            raise storage.refusal()
+        check_memory(target)
         if target.shape != written.shape:
             made = self.to_device(written.array).array
-            storage.replace(made)
+            storage_of(target).replace(made)
             set_array(target, made)
         elif target.numel() and not self._copy_on_device(target, written) and not self._shares_memory(target, written):
             name = self.operator.signature.names[position]
@@ -194,7 +222,9 @@ class _Call:
     def _kernel(self, name: str) -> Operator | None:
         """Return the operator of that name if the backend has a kernel of its own for it."""
         found = find_operator(name)
-        return found if found.has_kernel_for_dispatch_key(DispatchKey(self.backend.key)) else None
+        with registry.lock:
+            known = found.registrations.get(DispatchKey(self.backend.key))
+            return found if known and not isinstance(known[-1].kernel, Taking) else None
 
     def view(self, source: Tensor, host: Tensor, answer: Tensor) -> Tensor | None:
         """Return the view of `source` that `answer` is of `host`; None where the backend can make none."""
