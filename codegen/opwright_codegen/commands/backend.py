@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
-from opwright_codegen.commands.runtime_process import run_in_runtime
+from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
+from opwright_codegen.errors import SchemaError
 
 __all__ = ["show_backend"]
 
@@ -26,7 +27,9 @@ print(report(sys.argv[1], sys.argv[3:]))
 def show_backend(name: str, modules: Sequence[str], out: TextIO) -> int:
     """Print the report on a backend, after importing `modules` in the runtime. Raises SchemaError where there is
     none."""
-    problem = f"the runtime has no report on backend {name}"
-    needed = run_in_runtime(_NEEDED, [], problem, "no-backend", plugins=False).split()
-    out.write(run_in_runtime(_REPORT, [name, ",".join(modules), *needed], problem, "no-backend"))
+    try:
+        needed = run_in_runtime(_NEEDED, [], plugins=False).split()
+        out.write(run_in_runtime(_REPORT, [name, ",".join(modules), *needed]))
+    except RuntimeProcessError as error:
+        raise SchemaError("no-backend", f"the runtime has no report on backend {name}: {error}") from None
     return 0

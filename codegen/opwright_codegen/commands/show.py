@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.generate import Job, read_job_derivatives, read_operators, render_namespace
-from opwright_codegen.commands.runtime_process import run_in_runtime
+from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.declared import text_about
 
@@ -77,8 +77,10 @@ def show_used(uses: Sequence[UsedPackage], name: str, out: TextIO) -> int:
 def table(name: str, modules: Sequence[str], out: TextIO) -> int:
     """Print the dispatch table that the runtime computes, after importing `modules` there."""
     qualified = name if "::" in name else f"aten::{name}"  # as in schema files
-    problem = f"the runtime has no dispatch table of {qualified}"
-    out.write(run_in_runtime(_DUMP, [qualified, *modules], problem, "no-table"))
+    try:
+        out.write(run_in_runtime(_DUMP, [qualified, *modules]))
+    except RuntimeProcessError as error:
+        raise SchemaError("no-table", f"the runtime has no dispatch table of {qualified}: {error}") from None
     return 0
 
 

@@ -210,7 +210,7 @@ class _Call:
             raise RuntimeError(_WRITE.format(name=self.operator.name, argument=name, backend=self.backend.name))
 
     def _copy_on_device(self, target: Tensor, written: Tensor) -> bool:
-        """Copy by the backend's own kernel, if it has one."""
+        """Write by the backend's own kernel of `copy_`; return whether it has one."""
         if self._kernel("aten::copy_") is None:
             return False
         find_operator("aten::copy_").call(target, self.to_device(written.array), False)

@@ -73,7 +73,7 @@ def _recording(fallback: NumpyFallback, seen: dict[str, None]) -> Callable[[Oper
 
 
 def _training_step(device: str) -> None:
-    """Train a classifier of two layers, of `examples/train_classifier.py`, for two steps."""
+    """Run two steps of the training of `examples/train_classifier.py`: a classifier of two layers."""
     random = np.random.default_rng(0)
 
     def parameter(*shape: int) -> Tensor:
