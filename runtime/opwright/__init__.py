@@ -7,6 +7,7 @@ The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops
 import warnings
 from functools import partial as _partial
 from importlib import import_module as _import_module
+from math import e, inf, nan, pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -91,6 +92,7 @@ from opwright.keys import DispatchKey
 from opwright.methods.printing import set_printoptions
 from opwright.names import former_names as _former_names
 from opwright.names.missing import missing_attribute as _missing_attribute
+from opwright.names.numpy_names import numpy_hint as _numpy_hint
 from opwright.names.torch_alias import as_torch
 from opwright.serialization import load, save
 from opwright.tags import Tag
@@ -169,6 +171,7 @@ __version__ = "0.1.0"
 # else's code. A filter by module costs a call nothing; generated packages have theirs (`registering.install`).
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"opwright(_kernels)?\.")
 
+newaxis = None
 strided = Layout.strided
 contiguous_format = MemoryFormat.contiguous_format
 preserve_format = MemoryFormat.preserve_format
@@ -218,6 +221,7 @@ __all__ = [
     "dispatch",
     "double",
     "dtype",
+    "e",
     "enable_grad",
     "fft",
     "finfo",
@@ -234,6 +238,7 @@ __all__ = [
     "guard_or_true",
     "half",
     "iinfo",
+    "inf",
     "inference_mode",
     "initial_seed",
     "int",
@@ -255,10 +260,13 @@ __all__ = [
     "lu",
     "manual_seed",
     "masked",
+    "nan",
+    "newaxis",
     "nn",
     "no_grad",
     "ops",
     "pca_lowrank",
+    "pi",
     "plugins",
     "preserve_format",
     "promote_types",
@@ -327,7 +335,7 @@ def __getattr__(name: str) -> _Any:
         return found
     if name in _LAZY or _former_names.current_name(f"opwright.{name}"):
         return _import_module(f"opwright.{name}")
-    raise _missing_attribute(f"module 'opwright' has no attribute {name!r}", name, __dir__())
+    raise _missing_attribute(f"module 'opwright' has no attribute {name!r}", name, __dir__(), _numpy_hint(name))
 
 
 def __dir__() -> list[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.dispatch.declarations import REQUIRED
+from opwright.keys import BACKENDS, DispatchKey
+from opwright.places import shown
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
@@ -16,11 +18,27 @@ if TYPE_CHECKING:
 __all__ = ["ShownDocstring", "ShownSignature", "described", "place_of"]
 
 
+_BACKENDS: Final = frozenset([key.name for key in DispatchKey if key.bit & BACKENDS])
+
+
 def described(operators: Iterable[Operator]) -> str:
-    """Return the docstring of a function that stands for operators: what each `doc:` says, once, and declarations."""
+    """Return the docstring of a function that stands for operators: what each `doc:` says, once, declarations, and what
+    serves the first of them."""
     operators = tuple(operators)
     docs = dict.fromkeys(operator.doc for operator in operators if operator.doc)
-    return "\n\n".join((*docs, "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])))
+    declared = "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])
+    return "\n\n".join((*docs, declared, *map(_served, operators[:1])))
+
+
+def _served(operator: Operator) -> str:
+    """Return what serves an operator, and where it is declared."""
+    keys = [key.name for key in operator.registrations.copy() if isinstance(key, DispatchKey)]
+    backends = sorted([name for name in keys if name in _BACKENDS])
+    lines = [f"Kernels for {', '.join(backends)}"] if backends else []
+    if any(name.startswith("Composite") for name in keys):
+        lines.append("Written over other operators" if not lines else "written over other operators elsewhere")
+    facts = ", ".join(lines) or "No kernel yet"
+    return f"{facts}; declared at {shown(operator.where)}"
 
 
 def place_of(function: Callable[..., Any]) -> str:

@@ -13,6 +13,7 @@ from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.conversion import Convert, Mismatch, converter, is_tensor_like, plain_type
 from opwright.dispatch.declarations import REQUIRED
 from opwright.dispatch.keywords import NOT_GIVEN, unknown_name
+from opwright.dispatch.other_libraries import full_name, how_to_make_tensor, numpys_default
 from opwright.errors import ArgumentError
 from opwright.tensors.tensor import Tensor
 
@@ -88,7 +89,7 @@ class Signature:
         """
         count = len(args)
         if count > self.positional:
-            raise self._too_many(count)
+            raise self._too_many(args)
         bound = [*args, *self.defaults[count:]]
         for name, value in kwargs.items():
             position = self.positions.get(name)
@@ -124,16 +125,20 @@ class Signature:
                 kwargs[self.names[position]] = value
         return args[:end], kwargs
 
-    def _too_many(self, count: int) -> ArgumentError:
+    def _too_many(self, args: tuple[Any, ...]) -> ArgumentError:
+        count = len(args)
         message = f"takes {self.positional} positional argument{_s(self.positional)} but {count} were given"
         if count <= len(self.names):
-            message += f"; '{self.names[self.positional]}' is keyword-only"
+            name, is_written = self.names[self.positional], self.positional in self.written
+            message += f"; '{name}' is keyword-only"
+            message += "" if is_written else f": {name}={_cut(args[self.positional])}"
         return _error(self.operator, message)
 
     def _missing(self, bound: list[Any]) -> ArgumentError:
         missing = [f"'{self.names[p]}' (position {p})" for p, value in enumerate(bound) if value is REQUIRED]
         what = "values for arguments" if missing[1:] else "a value for argument"
-        return _error(self.operator, f"is missing {what} {', '.join(missing)}")
+        hint = numpys_default(self.operator.base, [self.names[p] for p, value in enumerate(bound) if value is REQUIRED])
+        return _error(self.operator, f"is missing {what} {', '.join(missing)}{hint}")
 
     def _unknown(self, name: str) -> ArgumentError:
         return _error(self.operator, unknown_name(name, self.names, has_others=False))
@@ -168,9 +173,11 @@ def argument_error(operator: Operator, position: int, value: Any, reason: str = 
     """Return the error for a value that its argument's type does not take."""
     name, text, *_ = operator.arguments[position]
     if value is NOT_GIVEN:
-        return _error(operator, f"is missing a value for argument '{name}' (position {position})")
+        hint = numpys_default(operator.base, [name])
+        return _error(operator, f"is missing a value for argument '{name}' (position {position}){hint}")
     problem = f"expected {text} for argument '{name}' (position {position}), got {_shown(value)}"
-    return _error(operator, f"{problem}: {reason}" if reason else problem)
+    hint = how_to_make_tensor(value) if text.startswith("Tensor") else ""
+    return _error(operator, (f"{problem}: {reason}" if reason else problem) + hint)
 
 
 def element(index: int, item: Any) -> str:
@@ -184,5 +191,12 @@ def _shown(value: Any) -> str:
         return "None"
     if isinstance(value, Tensor):
         return f"a {dtype_name(value.dtype)} Tensor of shape {list(value.shape)}"  # overloads are tried: no formatting
+    return f"{full_name(type(value))} {_cut(value)}"
+
+
+def _cut(value: Any) -> str:
+    """Return a value as it prints, cut short; `...` for a tensor, since overloads are tried."""
+    if isinstance(value, Tensor):
+        return "..."
     shown = repr(value)
-    return f"{type(value).__name__} {shown if len(shown) <= 80 else shown[:77] + '...'}"
+    return shown if len(shown) <= 80 else shown[:77] + "..."

@@ -44,6 +44,11 @@ class Castable:
         moved: Tensor = aten["to"](self, *arguments, **options)
         return moved
 
+    def astype(self: _Moves, dtype: object, *, copy: _bool = True) -> Tensor:
+        """Return the tensor in another dtype, NumPy's way: a copy, unless `copy=False` and it has that dtype."""
+        cast: Tensor = aten["to"](self, dtype=dtype, copy=copy)
+        return cast
+
     def cpu(self: _Moves) -> Tensor:
         """Return the tensor on the CPU."""
         moved: Tensor = aten["to"](self, device=Device("cpu"))

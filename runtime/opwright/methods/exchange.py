@@ -10,6 +10,8 @@ import numpy as np
 
 from opwright.arrays import dlpack
 from opwright.arrays.devices import Device
+from opwright.arrays.formats import MemoryFormat
+from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
 from opwright.methods import pickling
 from opwright.tensors.tensor import Tensor, install_methods, wrap
@@ -130,6 +132,11 @@ class Exchangeable:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return pickling.reduce_tensor(self)  # type: ignore[arg-type]
+
+    def copy(self) -> Tensor:
+        """Return a row-major copy, as NumPy's method does; `clone` keeps the strides. Gradients pass through it."""
+        copied: Tensor = aten["clone"](self, memory_format=MemoryFormat.contiguous_format)
+        return copied
 
     def __copy__(self) -> Any:
         return pickling.share(self)  # type: ignore[arg-type]

@@ -18,10 +18,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def missing_attribute(message: str, name: str, known: Iterable[str]) -> AttributeError:
-    """Return an AttributeError that names the nearest of the known names. (With `obj`, tracebacks would do so too, but
-    not among more than 750.)"""
-    return AttributeError(message + did_you_mean(name, known), name=name, obj=None)
+def missing_attribute(message: str, name: str, known: Iterable[str], hint: str = "") -> AttributeError:
+    """Return an AttributeError with the hint, or else the nearest of the known names. (With `obj`, tracebacks would do
+    so too, but not among more than 750.)"""
+    return AttributeError(message + (hint or did_you_mean(name, known)), name=name, obj=None)
 
 
 def missing_from(module: str, names: Iterable[str]) -> Callable[[str], Any]:

@@ -25,7 +25,9 @@ def check_accepted(accepts: str | None, *found: DType) -> None:
     complex`)."""
     for dtype in found:
         if accepts is not None and not _is_accepted(accepts, dtype):
-            raise DispatchError(f"not implemented for {dtype}: expected a dtype of these: {', '.join(accepts.split())}")
+            kinds = accepts.split()
+            hint = "; x.float() converts" if "floating" in kinds and dtype.kind in "biu" else ""
+            raise DispatchError(f"not implemented for {dtype}: expected a dtype of these: {', '.join(kinds)}{hint}")
 
 
 @lru_cache(maxsize=1024)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from opwright.arrays import layouts
 from opwright.arrays.annotations import Along, Batched, CoreDimensions, Cores, Dim, DtypeKinds, Matrices
@@ -17,6 +17,7 @@ from opwright.plans.operands import check_accepted, check_number
 from opwright.plans.plan import Plan, PlanApart
 from opwright.rules.pointwise import pointwise
 
+_DOT: Final = "(n),(n)->()"  # NumPy's `dot` is `matmul` as well
 _known = Forms()
 _added = Forms()
 
@@ -54,7 +55,11 @@ def _gufunc_form(signature: str, operands: Sequence[Any], dtype: object, batched
     for place, (names, operand) in enumerate(zip(groups, operands, strict=True)):
         if operand.ndim < len(names) or (not batched and operand.ndim > len(names)):
             least = "at least " if batched else ""
-            raise RuntimeError(f"argument {place} must have {least}{len(names)} dimensions, but has {operand.ndim}")
+            dimensions = "dimension" if len(names) == 1 else "dimensions"
+            hint = "; matmul takes matrices, too" if signature == _DOT and operand.ndim > 1 else ""
+            raise RuntimeError(
+                f"argument {place} must have {least}{len(names)} {dimensions}, but has {operand.ndim}{hint}"
+            )
         split = operand.ndim - len(names)
         batches.append(operand.shape[:split])
         for name, size in zip(names, operand.shape[split:], strict=True):

@@ -76,7 +76,8 @@ def _reduced_form(
     common = _reduced_dtype(kind, given) if compute_dtype is None else as_dtype(compute_dtype)
     if kind == "float_only" and common not in INEXACT:
         raise RuntimeError(
-            f"could not infer output dtype: it must be either a floating point or complex dtype. Got: {common}"
+            "could not infer output dtype: it must be either a floating point or complex dtype. "
+            f"Got: {common}; dtype=opwright.float32 says which"
         )
     truth = uint8 if given is uint8 else bool_
     result = {"bool": bool_, "truth": truth, "long": int64, "real": to_real(common)}.get(kind, common)

@@ -1,0 +1,38 @@
+"""Hints for what other libraries do otherwise: their arrays, sequences for tensors, NumPy's defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+__all__ = ["full_name", "how_to_make_tensor", "numpys_default"]
+
+_SHORT: Final = ("builtins", "numpy", "opwright")  # the libraries whose types need no module
+# What NumPy takes where a value has to be given, as in PyTorch.
+_DEFAULTS: Final = {("linspace", "steps"): 50, ("logspace", "steps"): 50}
+_SEQUENCES: Final = (list, tuple, range, bool, int, float, complex)
+
+
+def full_name(kind: type) -> str:
+    """Return a type's name, with its library where that is another: `torch.Tensor`, `jaxlib.ArrayImpl`."""
+    library = kind.__module__.partition(".")[0]
+    return kind.__qualname__ if library in _SHORT else f"{library}.{kind.__qualname__}"
+
+
+def how_to_make_tensor(value: Any) -> str:
+    """Return which function makes a tensor of a value, to go on with after a message; empty where none does."""
+    if isinstance(value, list | tuple) and any(hasattr(each, "__dlpack__") for each in value):
+        return "; opwright.from_dlpack(...) makes a tensor of an array of another library, without a copy"
+    if isinstance(value, _SEQUENCES):
+        return "; opwright.tensor(...) makes a tensor of it"
+    if hasattr(value, "__dlpack__"):
+        return "; opwright.from_dlpack(...) makes a tensor of it, without a copy"
+    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        return "; opwright.asarray(...) makes a tensor of it"
+    return ""
+
+
+def numpys_default(function: str, missing: Sequence[str]) -> str:
+    """Return what NumPy takes for an argument that must be given here, to go on with after a message."""
+    found = [f"{name}={_DEFAULTS[function, name]}" for name in missing if (function, name) in _DEFAULTS]
+    return f"; NumPy's default is {found[0]}" if found else ""
