@@ -150,6 +150,45 @@ def test_a_generator_serves_one_kind_of_device() -> None:
         opwright.rand(2, device="cuda", generator=opwright.Generator())
 
 
+@pytest.mark.parametrize("name", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64"])
+def test_the_cuda_array_interface(name: str) -> None:
+    """What PyTorch's tensors say of themselves, and CuPy takes without a copy."""
+    x = opwright.ones(2, 3, device="cuda").to(getattr(opwright, name))
+    itemsize = x.element_size()
+    for each, strides in ((x, None), (x.t(), (itemsize, 3 * itemsize)), (x[:, 1:], (3 * itemsize, itemsize))):
+        said = each.__cuda_array_interface__
+        assert (said["shape"], said["strides"], said["data"]) == (each.shape, strides, (each.data_ptr(), False))
+        assert said["typestr"] == {"bfloat16": "<V2"}.get(name, np.dtype(getattr(opwright, name)).str)
+        assert said["version"] >= 2
+    if name != "bfloat16":
+        taken = cupy.asarray(x.t())
+        assert (taken.shape, taken.strides, taken.data.ptr) == ((3, 2), (itemsize, 3 * itemsize), x.data_ptr())
+    assert opwright.empty(0, 3, device="cuda").__cuda_array_interface__["data"] == (0, False)
+
+
+def test_the_cuda_array_interface_is_refused() -> None:
+    assert not hasattr(opwright.ones(2), "__cuda_array_interface__")
+    with pytest.raises(RuntimeError, match="on Variable that requires grad"):
+        _ = there(1.0).requires_grad_().__cuda_array_interface__
+    with opwright.fake.FakeTensorMode():
+        fake = opwright.ones(2, device="cuda")
+    with pytest.raises(AttributeError, match="on a tensor on cuda; it is fake and has no data"):
+        _ = fake.__cuda_array_interface__
+
+
+def test_arrays_that_offer_the_cuda_array_interface_alone() -> None:
+    class Other:
+        def __init__(self, owner: Any) -> None:
+            self.owner = owner
+            self.__cuda_array_interface__ = owner.__cuda_array_interface__
+
+    x = there(1.0, 2.0)
+    shared = opwright.asarray(Other(x))
+    assert (shared.device.type, shared.data_ptr(), shared.tolist()) == ("cuda", x.data_ptr(), [1.0, 2.0])
+    copied = opwright.tensor(Other(x))
+    assert (copied.device.type, copied.tolist()) == ("cuda", [1.0, 2.0]) and copied.data_ptr() != x.data_ptr()
+
+
 def test_dlpack_and_pickle() -> None:
     x = there(1.0, 2.0)
     assert opwright.from_dlpack(x).device.type == "cuda"

@@ -88,8 +88,17 @@ def array(
         host = host_of(obj)
         return to_device(np.array(host.astype(dtype or host.dtype), copy=True, order=order, ndmin=ndmin))
     if hasattr(obj, "__cuda_array_interface__") and not isinstance(obj, cupy.ndarray):
-        raise TypeError("arrays of other libraries are not modelled")
+        return array(_over(obj), dtype, copy, order, subok, ndmin)
     return to_device(np.array(to_host(obj), dtype, copy=True, order=order, ndmin=ndmin))
+
+
+def _over(obj: Any) -> Any:
+    """An array over the memory that another library's array says it has."""
+    described = {**obj.__cuda_array_interface__, "version": 3}
+    described.pop("stream", None)
+    if not all(described["shape"]):
+        return to_device(np.empty(described["shape"], described["typestr"]))
+    return to_device(np.asarray(type("Interface", (), {"__array_interface__": described, "owner": obj})()))
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:

@@ -110,9 +110,9 @@ class NumpyFallback:
         if not isinstance(answer, Tensor):
             return answer
         alias = call.operator.signature.aliases[index]
-        source = None if alias is None else call.args[alias]
-        if not isinstance(source, Tensor):
+        if alias is None or not isinstance(call.args[alias], Tensor):
             return call.to_device(answer.array)
+        source: Tensor = call.args[alias]
         if alias in call.operator.signature.written or answer is call.on_host[alias]:
             return source
         view = call.view(source, call.on_host[alias], answer)
@@ -249,10 +249,10 @@ def _pairs(targets: Any, written: Any) -> list[tuple[Tensor, Tensor]]:
 
 def _host_array(backend: Backend, array: Array) -> np.ndarray[Any, Any]:
     """Return an array's elements for NumPy, under the same strides: layouts of results follow from them."""
-    host = backend.to_numpy(array)
+    host: np.ndarray[Any, Any] = backend.to_numpy(array)
     strides = backend.strides(array)
     if element_strides(host) == strides or host.size < 2:
         return host
-    laid = new_array(host.shape, strides, host.dtype, host)
+    laid: np.ndarray[Any, Any] = new_array(host.shape, strides, host.dtype, host)
     laid[...] = host
     return laid

@@ -91,10 +91,11 @@ class Exchangeable:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         array = self.array  # type: ignore[attr-defined]
-        if not hasattr(array, "__cuda_array_interface__"):
+        if not hasattr(array, "__cuda_array_interface__"):  # (so that `hasattr` is false of the tensor, too)
+            is_cuda = self.is_cuda  # type: ignore[attr-defined]
             raise AttributeError(
                 f"Can't get __cuda_array_interface__ on a tensor on {self.device}; "  # type: ignore[attr-defined]
-                "move it to a CUDA device first"
+                + ("it is fake and has no data" if is_cuda else "move it to a CUDA device first")
             )
         if self.requires_grad:  # type: ignore[attr-defined]
             raise RuntimeError(

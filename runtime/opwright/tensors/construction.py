@@ -184,6 +184,8 @@ def _new_array(data: Any, dtype: DType | None, device: object) -> Array:
         values = _copied(backend.to_numpy(data), dtype)
     else:
         values = _from_python(data, dtype)
+        if type(values) is not np.ndarray:  # of an object that offers memory of a device
+            return _new_array(values, dtype, device)
     place = as_device("cpu" if device is None else device)
     return backend_named(place).from_numpy(values, place.index)
 
@@ -215,6 +217,8 @@ def _exported(data: Any) -> Any:
     """Return the array of an object that offers one; RuntimeError for any other object."""
     if hasattr(data, "__dlpack__") and hasattr(data, "__dlpack_device__"):
         return dlpack.load(data)
+    if hasattr(data, "__cuda_array_interface__"):
+        return backend_named("cuda").array_module().asarray(data)
     if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
         return np.asarray(data)
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from opwright.methods.values import Valued
     from opwright_aten.methods import TensorMethods
 
-    class _Methods(
+    class _Methods(  # type: ignore[misc]  # NumPy's `copy`, not that of `aten`
         Indexable, Exchangeable, Valued, Castable, Functional, Printable, Differentiable, Subclassable, TensorMethods
     ):
         """The methods that are installed on Tensor: by rooms above (`install_methods`), and by generated packages."""
