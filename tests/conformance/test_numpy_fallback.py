@@ -198,6 +198,7 @@ def test_variants_that_write(kind: str, name: str) -> None:
 @pytest.mark.parametrize("kind", ["strides", "shared"], indirect=True)
 def test_views_share_memory(kind: str) -> None:
     x = held([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    assert x.detach().array is x.array
     column = x.t()[1]
     assert (column.stride(), column.storage_offset(), column._base is x) == ((3,), 1, True)
     column.mul_(10)
@@ -231,7 +232,7 @@ def test_a_copy_in_place_of_a_view_cannot_be_written_to() -> None:
 def test_views_can_be_refused_and_calls_warned_of() -> None:
     with fallen_back.backend("copies", warn=True, error_on_views=True):
         with pytest.warns(UserWarning, match="aten::sin runs on the CPU: backend 'held' has no kernel"):
-            x = held([[1.0]]).sin()
+            x = held([[1.0, 2.0]]).sin()
         with (
             pytest.warns(UserWarning, match="aten::t runs"),
             pytest.raises(RuntimeError, match=r"can make none. Register a kernel of aten::as_strided"),
@@ -244,11 +245,16 @@ def test_what_cannot_be_written_or_held_is_said() -> None:
     made = opwright.register_backend("held", array_type=Held, **described)
     handle = made.fall_back_to_numpy()
     try:
-        x = held([1.0, 2.0])
+        x = opwright.ones(2, device="held").mul_(3)
+        x[:] = x + held([1.0, 2.0])
+        assert x.add_(1).tolist() == [5.0, 6.0]  # a new array takes the place of the old one
+        with opwright.no_grad():
+            other = x.detach()
         with pytest.raises(RuntimeError, match=r"aten::mul_.Scalar writes to 'self'.*no kernel of aten::copy_"):
             x.mul_(2)
         with pytest.raises(RuntimeError, match=r"'held' cannot hold an array of int64.*made one of float32"):
             x.argmax()
+        assert other.tolist() == x.tolist() == [5.0, 6.0]
         handle.remove()
         with pytest.raises(opwright.DispatchError, match="no kernel is registered for PrivateUse1"):
             x.sin()

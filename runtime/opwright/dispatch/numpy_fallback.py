@@ -6,6 +6,7 @@ Arrays are copied to NumPy, the kernel of the CPU runs, results are copied back,
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registering import Handle, register_fallback
 from opwright.dispatch.registry import registry
 from opwright.keys import VIEW, DispatchKey
-from opwright.places import caller
+from opwright.places import caller, frames_of_ours
 from opwright.state import below_adinplaceorview
 from opwright.tensors.tensor import Tensor, wrap, wrap_view
 
@@ -38,8 +39,9 @@ _VIEW = (
 )
 _COPY = ": the result is a copy, which later writes to the argument do not reach, and which cannot be written to"
 _WRITE = (
-    "{name} writes to '{argument}' on device {backend}, and nothing can write there: to_numpy copies, and the backend "
-    "has no kernel of aten::copy_. Register one: (self, src, non_blocking), arrays both, of one shape and dtype"
+    "{name} writes to '{argument}' on device {backend}, whose array another tensor or somebody else holds, too, and "
+    "nothing can write there: to_numpy copies, and the backend has no kernel of aten::copy_. Register one: (self, src, "
+    "non_blocking), arrays both, of one shape and dtype"
 )
 
 
@@ -132,7 +134,7 @@ class NumpyFallback:
     def _warn_once(self, operator: Operator, text: str) -> None:
         if operator.name not in self.warned:
             self.warned.add(operator.name)
-            warnings.warn(text, UserWarning, stacklevel=2)
+            warnings.warn(text, UserWarning, stacklevel=frames_of_ours() + 1)
 
 
 class _Call:
@@ -202,12 +204,21 @@ class _Call:
     def _write(self, target: Tensor, written: Tensor, position: int) -> None:
         check_memory(target)
         if target.shape != written.shape:
-            made = self.to_device(written.array).array
-            storage_of(target).replace(made)
-            set_array(target, made)
-        elif target.numel() and not self._copy_on_device(target, written) and not self._shares_memory(target, written):
+            self._replace(target, written)
+        elif not target.numel() or self._copy_on_device(target, written) or self._shares_memory(target, written):
+            return
+        elif _has_array_alone(target):
+            self._replace(target, written)
+        else:
             name = self.operator.signature.names[position]
             raise RuntimeError(_WRITE.format(name=self.operator.name, argument=name, backend=self.backend.name))
+
+    def _replace(self, target: Tensor, written: Tensor) -> None:
+        """Give a tensor a new array."""
+        made = self.to_device(written.array).array
+        if target.extra is not None and target.extra.storage is not None:
+            target.extra.storage.replace(made)
+        set_array(target, made)
 
     def _copy_on_device(self, target: Tensor, written: Tensor) -> bool:
         """Write by the backend's own kernel of `copy_`; return whether it has one."""
@@ -228,6 +239,8 @@ class _Call:
 
     def view(self, source: Tensor, host: Tensor, answer: Tensor) -> Tensor | None:
         """Return the view of `source` that `answer` is of `host`; None where the backend can make none."""
+        if answer.is_set_to(host) and answer.dtype == host.dtype:  # `detach`, and views that change nothing
+            return wrap_view(source, source.array)
         as_strided = self._kernel("aten::as_strided")
         if as_strided is not None and answer.dtype == source.dtype:
             first = (answer.data_ptr() - host.data_ptr()) // host.itemsize if answer.numel() else 0
@@ -245,6 +258,12 @@ def _pairs(targets: Any, written: Any) -> list[tuple[Tensor, Tensor]]:
     if isinstance(targets, list):
         return [pair for each in zip(targets, written, strict=True) for pair in _pairs(*each)]
     return [] if targets is None or targets is written else [(targets, written)]
+
+
+def _has_array_alone(tensor: Tensor) -> bool:
+    """Whether nobody else holds the tensor's array, so that another may take its place."""
+    has_storage = tensor.extra is not None and tensor.extra.storage is not None
+    return sys.getrefcount(tensor.array) <= 2 + has_storage  # the tensor, the call, and the storage
 
 
 def _host_array(backend: Backend, array: Array) -> np.ndarray[Any, Any]:
