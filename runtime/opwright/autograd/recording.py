@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from opwright.arrays.devices import shape_of
 from opwright.arrays.dtypes import INEXACT
-from opwright.arrays.storage import Extra, check_memory, storage_of
+from opwright.arrays.storage import CopyOfView, Extra, check_memory, storage_of
 from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_mode_enabled
 from opwright.autograd.nodes import (
     AccumulateGrad,
@@ -117,8 +117,9 @@ def check_writable(tensor: Tensor) -> None:
     inference mode; where calls are recorded, a view made where they were not, of a base that requires grad.
     """
     if tensor.keys & VIEW:
-        check_memory(tensor)
         extra = tensor.extra
+        if extra is not None and type(extra.storage) is CopyOfView:
+            check_memory(tensor)
         creation = getattr(extra, "creation", "")
         base = None if extra is None else extra.base
         if creation and base is not None and base.edge is not None and is_grad_enabled():
