@@ -4,6 +4,7 @@ VENV ?= .venv
 ORACLE ?=
 PURE ?=
 SLOW ?=
+NEWEST ?=
 RUNS ?= 1
 PYTEST := -n auto --dist worksteal $(if $(SLOW),--slow)
 
@@ -24,7 +25,7 @@ SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
 # Bytecode is kept: hundreds of tests start a Python that imports Opwright.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help generate check test bench array-api demo clean
+.PHONY: help generate check test newest bench array-api demo clean
 
 help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
@@ -52,6 +53,9 @@ endif
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each
 	$(WITH_ORACLE)/bin/python -m benchmarks --runs $(RUNS)
 
+newest: ## the tests with the newest of everything, in an environment of its own: constraints.txt is left aside
+	$(MAKE) test NEWEST=1 VENV=$(VENV)-newest
+
 array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours
 	@test -f "$(SUITE)/conftest.py" || { echo "SUITE must name a copy of data-apis/array-api-tests, with its stubs" >&2; exit 1; }
 	cd "$(SUITE)" && ARRAY_API_TESTS_MODULE=opwright.array_api ARRAY_API_TESTS_VERSION=2024.12 \
@@ -64,17 +68,17 @@ demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small network
 	$(VENV)/bin/python examples/train_transformer.py
 
 clean:  ## remove environments and whatever was built
-	rm -rf $(VENV) $(WITH_ORACLE) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(WITH_ORACLE) $(VENV)-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 $(INSTALLED): GROUPS := --group dev
 $(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group doors
-$(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml
+$(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Opwright needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv $(@D) || { echo "no environment could be made in $(@D): $(PYTHON) needs its venv module" >&2; exit 1; }
 	@echo "installing into $(@D)"
 	@{ $(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --editable . $(GROUPS); \
+	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --editable . $(GROUPS) $(if $(NEWEST),,--constraint constraints.txt); \
 	 } >$(@D)/$(LOG) 2>&1 || \
 	    { echo "pip could not install into $(@D): is a package index reachable? What pip said is in $(@D)/$(LOG)" >&2; exit 1; }
 	@printf '%s\n' $(SOURCES) >"$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/opwright_sources.pth"
