@@ -113,37 +113,25 @@ from opwright.tensors.tensor import Tensor, is_tensor
 
 # Last, since generated code imports the runtime: `opwright.add` and its like; the package gives Tensor its methods.
 # The functions are loaded when they are first named (`__getattr__`).
-from opwright_aten import ops as _generated
+# This form of import lets pyright see what `__all__` takes from it.
+import opwright_aten.ops as _generated  # isort: skip
 
+# What stands in place of an operator's stub is imported before and behind: of two definitions mypy takes the first, and
+# pyright the last.
 if _TYPE_CHECKING:
-    from opwright_aten.ops import *  # noqa: F403
+    from opwright import random as random
+    from opwright.methods.functional import *  # noqa: F403
+    from opwright.methods.indexing import nonzero
+    from opwright_aten.ops import *  # type: ignore[assignment, no-redef]  # noqa: F403
 
-from opwright import random  # type: ignore[no-redef]  # noqa: F401  # isort: skip
+from opwright import random as random  # isort: skip
 from opwright.random import get_rng_state, set_rng_state  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
-from opwright.methods.functional import (  # type: ignore[assignment, no-redef]  # isort: skip
-    atleast_1d,  # noqa: F401
-    atleast_2d,  # noqa: F401
-    atleast_3d,  # noqa: F401
-    block_diag,  # noqa: F401
-    broadcast_shapes,
-    broadcast_tensors,  # noqa: F401
-    cartesian_prod,  # noqa: F401
-    chain_matmul,  # noqa: F401
-    einsum,  # noqa: F401
-    lu,
-    meshgrid,  # noqa: F401
-    norm,  # noqa: F401
-    split,  # noqa: F401
-    stft,  # noqa: F401
-    tensordot,  # noqa: F401
-    unique,
-    unique_consecutive,  # noqa: F401
-    unravel_index,
-)
+from opwright.methods.functional import *  # noqa: F403  # isort: skip
+from opwright.methods.functional import broadcast_shapes, lu, unique, unravel_index  # isort: skip
 from opwright.methods.low_rank import pca_lowrank, svd_lowrank  # isort: skip
-from opwright.methods.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
+from opwright.methods.indexing import nonzero  # noqa: F401  # isort: skip
 from opwright.dispatch.parts import Later as _Later  # isort: skip
 from opwright.tensors import factories as _factories  # isort: skip
 
@@ -152,7 +140,18 @@ for _name in _factories.METHODS:  # here, since the package that attaches other 
     setattr(Tensor, _name, _Later(Tensor, _name, _partial(_factories.method, ops.aten, _name)))
 
 if _TYPE_CHECKING:
+    from opwright import _subclasses as _subclasses
+    from opwright import amp as amp
     from opwright import array_api, fft, linalg, masked, nn, signal, special
+    from opwright import cuda as cuda
+    from opwright import fake as fake
+    from opwright import fake_profile as fake_profile
+    from opwright import func as func
+    from opwright import fx as fx
+    from opwright import python_dispatch as python_dispatch
+    from opwright import symbolic as symbolic
+    from opwright import testing as testing
+    from opwright import utils as utils
     from opwright.amp.regions import autocast
     from opwright.amp.settings import (
         clear_autocast_cache,

@@ -1,18 +1,24 @@
-"""What type checkers know of the generated package, from a small program of a user."""
+"""What type checkers know of the package, from programs of users."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import opwright
+
 ROOT = Path(__file__).parents[2]
 PYRIGHT = Path(sys.executable).with_name("basedpyright")  # pyright with the program that runs it
+needs_pyright = pytest.mark.skipif(not PYRIGHT.exists(), reason="pyright comes with the oracle: make test ORACLE=1")
+USER_PROGRAM = Path(__file__).with_name("user_program.py")
 PATHS = [str(ROOT / folder) for folder in ("runtime", "generated", "codegen")]
 
 # Each expression, and its type.
@@ -65,11 +71,9 @@ REVEALED = {
     "t.new_zeros(2, requires_grad=True)": "Tensor",
     "scaled(t, 2.0)": "Tensor",
     "scaled._opoverload.name": "str",
-    "clipped(a)": "Any",
-    "clipped(t)": "Any",
+    "clipped(a)": "ndarray",
+    "clipped(t)": "Tensor",
 }
-# A function written by hand: pyright does not tell which of two kinds a generic argument is.
-OTHERWISE_IN_PYRIGHT = {"opwright.split(t, 1)": "tuple[Any, ...]"}
 REFUSED = (
     'opwright.add(t, "x")',
     "opwright.ops.aten.add.Tensor(t)",
@@ -78,6 +82,7 @@ REFUSED = (
     "t.sum(axes=0)",
     'scaled(t, "x")',
     "scaled(t)",
+    'clipped("x")',
 )
 PROGRAM = "\n".join(
     (
@@ -112,30 +117,76 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def test_mypy(program: Path) -> None:
+def mypy(path: Path) -> str:
+    """What mypy says of a program, all that it imports left aside."""
+    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports"]
     ran = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--ignore-missing-imports", str(program)],
-        cwd=program.parent,
+        [sys.executable, "-m", "mypy", *options, str(path)],
+        cwd=path.parent,
         env={**os.environ, "MYPYPATH": os.pathsep.join(PATHS)},
         capture_output=True,
         text=True,
         check=False,
     )
-    revealed = re.findall(r':(\d+): note: Revealed type is "(.*)"', ran.stdout)
-    assert [simplified(shown) for _, shown in revealed] == list(REVEALED.values()), ran.stdout
-    lines = {int(line) for line in re.findall(r"program\.py:(\d+): error:", ran.stdout)}
-    assert lines == {FIRST_REFUSED + i for i in range(len(REFUSED))}, ran.stdout
+    return ran.stdout
 
 
-@pytest.mark.skipif(not PYRIGHT.exists(), reason="pyright comes with the oracle: make test ORACLE=1")
-def test_pyright(program: Path) -> None:
-    config = {"extraPaths": PATHS, "pythonVersion": "3.11", "typeCheckingMode": "standard"}
-    (program.parent / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
-    arguments = [str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "--project", str(program.parent)]
+def pyright(path: Path) -> list[dict[str, Any]]:
+    """What pyright says of a program. It finds the packages where the environment has them, as with a user: those of
+    `extraPaths` are taken for the program's own, of which all may be imported."""
+    config = {"pythonVersion": "3.11", "typeCheckingMode": "standard"}
+    (path.parent / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
+    arguments = [str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "--project", str(path.parent)]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
-    found = json.loads(ran.stdout)["generalDiagnostics"]
+    found: list[dict[str, Any]] = json.loads(ran.stdout)["generalDiagnostics"]
+    return found
+
+
+@pytest.fixture
+def user_program(tmp_path: Path) -> Path:
+    """A copy outside the clone, whose settings are not those of a user."""
+    return Path(shutil.copy(USER_PROGRAM, tmp_path))
+
+
+def test_mypy(program: Path) -> None:
+    said = mypy(program)
+    revealed = re.findall(r':(\d+): note: Revealed type is "(.*)"', said)
+    assert [simplified(shown) for _, shown in revealed] == list(REVEALED.values()), said
+    lines = {int(line) for line in re.findall(r"program\.py:(\d+): error:", said)}
+    assert lines == {FIRST_REFUSED + i for i in range(len(REFUSED))}, said
+
+
+@needs_pyright
+def test_pyright(program: Path) -> None:
+    found = pyright(program)
     revealed = [entry["message"] for entry in found if entry["severity"] == "information"]
     shown = [simplified(re.fullmatch(r'Type of ".*" is "(.*)"', text, re.DOTALL)[1]) for text in revealed]  # type: ignore[index]
-    assert shown == list((REVEALED | OTHERWISE_IN_PYRIGHT).values())
+    assert shown == list(REVEALED.values())
     lines = {entry["range"]["start"]["line"] + 1 for entry in found if entry["severity"] == "error"}
     assert lines == {FIRST_REFUSED + i for i in range(len(REFUSED))}, found
+
+
+def test_a_users_program_in_mypy(user_program: Path) -> None:
+    assert mypy(user_program) == "Success: no issues found in 1 source file\n"
+
+
+@needs_pyright
+def test_a_users_program_in_pyright(user_program: Path) -> None:
+    assert pyright(user_program) == []
+
+
+@needs_pyright
+def test_every_public_name_is_exported(tmp_path: Path) -> None:
+    """No name is private to pyright, nor Any: modules that are loaded later, functions that are generated."""
+    skipped = ("_subclasses", "__version__")
+    names = [name for name in dir(opwright) if name not in skipped]
+    path = tmp_path / "names.py"
+    path.write_text("import opwright\n" + "".join(f"reveal_type(opwright.{name})\n" for name in names))
+    found = pyright(path)
+    assert [entry["message"] for entry in found if entry["severity"] == "error"] == []
+    assert [entry["message"] for entry in found if re.search(r'is "(Any|Unknown)"$', entry["message"])] == []
+
+
+def test_a_users_program_runs() -> None:
+    ran = subprocess.run([sys.executable, str(USER_PROGRAM)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr

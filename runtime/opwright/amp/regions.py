@@ -6,7 +6,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opwright.amp.settings import SETTINGS, current, get_autocast_dtype, is_autocast_available, switch
 from opwright.arrays.cuda_arrays import device_count
@@ -38,6 +38,10 @@ class autocast(ThreadBlock):
     _variables = (MODES, SETTINGS)
     device: str
     fast_dtype: DType
+
+    if TYPE_CHECKING:
+
+        def __enter__(self) -> autocast: ...
 
     def __init__(
         self, device_type: str, dtype: object = None, enabled: bool = True, cache_enabled: bool | None = None

@@ -69,7 +69,7 @@ def linspace(
     """Return `num` numbers at equal steps from `start` to `stop`, or to one step before it without `endpoint`."""
     if endpoint or num == 0:
         return opwright.linspace(start, stop, num, dtype=dtype, device=device)
-    return opwright.linspace(start, stop, num + 1, dtype=dtype, device=device)[:-1]  # type: ignore[no-any-return]
+    return opwright.linspace(start, stop, num + 1, dtype=dtype, device=device)[:-1]
 
 
 def eye(
@@ -78,7 +78,7 @@ def eye(
     """Return a matrix with ones on the diagonal `k`, zeros elsewhere."""
     rows = opwright.arange(n_rows, device=device)
     columns = opwright.arange(n_rows if n_cols is None else n_cols, device=device)
-    return (columns - rows[:, None] == k).to(opwright.get_default_dtype() if dtype is None else dtype)  # type: ignore[no-any-return]
+    return (columns - rows[:, None] == k).to(opwright.get_default_dtype() if dtype is None else dtype)
 
 
 def empty(shape: Sizes, *, dtype: DType | None = None, device: Place = None) -> Tensor:

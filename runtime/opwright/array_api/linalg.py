@@ -59,7 +59,7 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     first, second = promoted(x1, x2)
     if first.size(axis) != 3 or second.size(axis) != 3:
         raise ValueError(f"cross: axis {axis} must have size 3, but has {first.size(axis)} and {second.size(axis)}")
-    return opwright.linalg_cross(*broadcast_tensors(first, second), dim=axis)  # type: ignore[no-any-return]
+    return opwright.linalg_cross(*broadcast_tensors(first, second), dim=axis)
 
 
 def det(x: Tensor, /) -> Tensor:
@@ -126,7 +126,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Return the solutions of `x1 @ solution = x2`: of one vector where `x2` has one dimension, else of matrices."""
     left, right = promoted(x1, x2)
     if right.ndim == 1:
-        return opwright.linalg_solve(left, opwright.unsqueeze(right, -1))[..., 0]  # type: ignore[no-any-return]
+        return opwright.linalg_solve(left, opwright.unsqueeze(right, -1))[..., 0]
     if right.ndim == left.ndim - 1:  # which PyTorch may take for a stack of vectors
         right = opwright.unsqueeze(right, 0)
     return opwright.linalg_solve(left, right)

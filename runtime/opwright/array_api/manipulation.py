@@ -125,7 +125,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
             raise ValueError(f"take: an array of {x.ndim} dimensions needs an axis")
         axis = 0
     place = range(x.ndim)[axis]
-    return x[(slice(None),) * place + (indices,)]  # type: ignore[no-any-return]
+    return x[(slice(None),) * place + (indices,)]
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:

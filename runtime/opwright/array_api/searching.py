@@ -99,7 +99,7 @@ def _order(flat: Tensor) -> Tensor:
     if not isdtype(flat.dtype, "complex floating"):
         return opwright.argsort(flat, stable=True)
     order = opwright.argsort(opwright.imag(flat), stable=True)
-    return order[opwright.argsort(opwright.real(flat)[order], stable=True)]  # type: ignore[no-any-return]
+    return order[opwright.argsort(opwright.real(flat)[order], stable=True)]
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:

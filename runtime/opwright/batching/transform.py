@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Final, get_args
+from typing import Any, Final, ParamSpec, TypeVar, get_args
 
 from opwright.arrays.devices import shape_of
 from opwright.batching.batching import Batching, Randomness
@@ -15,13 +15,15 @@ from opwright.tensors.tensor import Tensor
 __all__ = ["vmap"]
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 Dims = Any  # an int, None, or a tree of them
 
 
 def vmap(
-    func: Function, in_dims: Dims = 0, out_dims: Dims = 0, randomness: Randomness = "error", *,
+    func: Callable[P, R], in_dims: Dims = 0, out_dims: Dims = 0, randomness: Randomness = "error", *,
     chunk_size: int | None = None,
-) -> Function:  # fmt: skip
+) -> Callable[P, R]:  # fmt: skip
     """Return the function that computes `func` for a batch of samples in one call.
 
     `in_dims` says which dimension of each argument counts the samples, None for arguments that are the same for all: an

@@ -7,7 +7,7 @@ uncommon.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["indexing", "with_plans", "with_views"]
 
 Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
 # What the key of a kept view has of an argument, by its type.
 _LETTERS: Final = {"int": "V", "SymInt": "V", "bool": "V", "int[]": "I", "SymInt[]": "I"}
 if fast is not None:
@@ -50,12 +51,12 @@ def with_plans(general: Function, forms: KnownForms | KnownViews) -> Function:
     return served
 
 
-def indexing(method: Function) -> Function:
+def indexing(method: F) -> F:
     """Return what serves in the place of `tensor[...]`: where the views that ints and slices make lie is kept, of
     tensors and in calls that nobody looks at."""
     if fast is None:
         return method
-    served: Function = fast.Viewed(method, "TX", wrap_view, ODD, False, True)
+    served: F = fast.Viewed(method, "TX", wrap_view, ODD, False, True)
     return served
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class FakeTensorMode(ThreadBlock):
     """
 
     _variables = (MODES, _active)
+
+    if TYPE_CHECKING:
+
+        def __enter__(self) -> Self: ...
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from opwright.arrays.layouts import count
 from opwright.batching.batching import Randomness
@@ -18,8 +18,33 @@ __all__ = ["hessian", "jacfwd", "jacrev"]
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
+P = ParamSpec("P")
+Aux = TypeVar("Aux")
+Differentiated = Callable[Concatenate[Tensor, P], Tensor]  # of the first argument, a Tensor, to one
 
 
+@overload
+def jacrev(
+    func: Differentiated[P],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[False] = False,
+    chunk_size: int | None = None,
+) -> Differentiated[P]: ...
+@overload
+def jacrev(
+    func: Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    chunk_size: int | None = None,
+) -> Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]]: ...
+@overload
+def jacrev(
+    func: Callable[P, Any], argnums: Argnums, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Callable[P, Any]: ...
+@overload
+def jacrev(func: Function, *, has_aux: bool = False, chunk_size: int | None = None) -> Any: ...
 def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
     """Return the function that gives the jacobian of `func` with respect to the arguments at `argnums`, by one backward
     pass for all elements of the outputs, or for `chunk_size` of them at a time.
@@ -61,6 +86,28 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
     return wrapper
 
 
+@overload
+def jacfwd(
+    func: Differentiated[P],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    *,
+    randomness: Randomness = "error",
+) -> Differentiated[P]: ...
+@overload
+def jacfwd(
+    func: Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    randomness: Randomness = "error",
+) -> Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]]: ...
+@overload
+def jacfwd(
+    func: Callable[P, Any], argnums: Argnums, has_aux: bool = False, *, randomness: Randomness = "error"
+) -> Callable[P, Any]: ...
+@overload
+def jacfwd(func: Function, *, has_aux: bool = False, randomness: Randomness = "error") -> Any: ...
 def jacfwd(
     func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: Randomness = "error"
 ) -> Function:
@@ -97,6 +144,12 @@ def jacfwd(
     return wrapper
 
 
+@overload
+def hessian(func: Differentiated[P], argnums: Literal[0] = 0) -> Differentiated[P]: ...
+@overload
+def hessian(func: Callable[P, Any], argnums: Argnums) -> Callable[P, Any]: ...
+@overload
+def hessian(func: Function) -> Any: ...
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
     """Return the function that gives the second derivatives of `func` with respect to the arguments at `argnums`:
     `jacfwd(jacrev(func))`. Semantics: `torch.func.hessian`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, TypeVarTuple, overload
 
 from opwright.arrays.dtypes import INEXACT, dtype_name
 from opwright.autograd.differentiate import grad as gradients_of
@@ -16,8 +16,34 @@ from opwright.tensors.tensor import Tensor
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 
 Function = Callable[..., Any]
+# A gradient has the structure of its argument: the first, unless `argnums` says otherwise.
+P = ParamSpec("P")
+Ts = TypeVarTuple("Ts")
+First = TypeVar("First")
+Result = TypeVar("Result")
+Aux = TypeVar("Aux")
 
 
+class Pullback(Protocol[*Ts]):
+    """The function that `vjp` returns, for type checkers."""
+
+    def __call__(self, *cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[*Ts]: ...
+
+
+@overload
+def grad(
+    func: Callable[Concatenate[First, P], Tensor], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[First, P], First]: ...
+@overload
+def grad(
+    func: Callable[Concatenate[First, P], tuple[Tensor, Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[First, P], tuple[First, Aux]]: ...
+@overload
+def grad(
+    func: Callable[P, Tensor], argnums: tuple[int, ...], has_aux: Literal[False] = False
+) -> Callable[P, tuple[Any, ...]]: ...
+@overload
+def grad(func: Callable[P, Any], argnums: int | tuple[int, ...], has_aux: bool = False) -> Callable[P, Any]: ...
 def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
     """Return the function that gives the gradient of `func` with respect to the arguments at `argnums`, a tuple of them
     where that is one. `func` returns a scalar Tensor; with `has_aux`, that and anything else, which is returned too.
@@ -33,6 +59,18 @@ def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
     return wrapper
 
 
+@overload
+def grad_and_value(
+    func: Callable[Concatenate[First, P], Tensor], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[First, P], tuple[First, Tensor]]: ...
+@overload
+def grad_and_value(
+    func: Callable[Concatenate[First, P], tuple[Tensor, Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[First, P], tuple[First, tuple[Tensor, Aux]]]: ...
+@overload
+def grad_and_value(
+    func: Callable[P, Any], argnums: int | tuple[int, ...], has_aux: bool = False
+) -> Callable[P, tuple[Any, Any]]: ...
 def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
     """Return the function that gives the gradient, as `grad` does, and what `func` returns.
 
@@ -139,7 +177,17 @@ def _gradients(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], inputs
     return [next(each) if isinstance(value, Tensor) else None for value in inputs]
 
 
-def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
+@overload
+def vjp(
+    func: Callable[[*Ts], tuple[Result, Aux]], *primals: *Ts, has_aux: Literal[True]
+) -> tuple[Result, Pullback[*Ts], Aux]: ...
+@overload
+def vjp(
+    func: Callable[[*Ts], Result], *primals: *Ts, has_aux: Literal[False] = False
+) -> tuple[Result, Pullback[*Ts]]: ...
+@overload
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any: ...
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[misc]  # mypy takes *Ts for another
     """Return what `func` gives for `primals`, and a function from vectors, one for each output, to their products with
     the jacobian. With `has_aux` the function returns `(output, aux)`, and `aux` comes last.
 
@@ -190,6 +238,26 @@ class _Pullback:
             return tree_unflatten([level.out_of(each) for each in found], self._structure)
 
 
+@overload
+def jvp(
+    func: Callable[[*Ts], tuple[Result, Aux]],
+    primals: tuple[*Ts],
+    tangents: tuple[*Ts],
+    *,
+    strict: bool = False,
+    has_aux: Literal[True],
+) -> tuple[Result, Result, Aux]: ...
+@overload
+def jvp(
+    func: Callable[[*Ts], Result],
+    primals: tuple[*Ts],
+    tangents: tuple[*Ts],
+    *,
+    strict: bool = False,
+    has_aux: Literal[False] = False,
+) -> tuple[Result, Result]: ...
+@overload
+def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any: ...
 def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """Return what `func` gives for `primals`, a tuple of its arguments, and the product of its jacobian with the
     `tangents`; with `has_aux` the function returns `(output, aux)`, and `aux` comes last.
@@ -245,14 +313,14 @@ def _parts(output: Any, level: ForwardDifferentiation, strict: bool) -> tuple[An
     return level.out_of(primal), level.out_of(tangent)
 
 
-def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
+def linearize(func: Callable[[*Ts], Result], *primals: *Ts) -> tuple[Result, Callable[[*Ts], Result]]:
     """Return what `func` gives for `primals`, and the function from tangents to the products with its jacobian there.
 
     The function calls `func` again each time, for the jacobian's product alone. Semantics: `torch.func.linearize`.
     """
     output = func(*primals)
 
-    def product(*tangents: Any) -> Any:
+    def product(*tangents: *Ts) -> Result:
         return jvp(func, primals, tangents)[1]
 
     return output, product

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from opwright.functionalize.interpreter import Functionalization
 from opwright.pytree import tree_leaves, tree_map
@@ -13,9 +13,11 @@ from opwright.tensors.tensor import Tensor
 __all__ = ["functionalize"]
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def functionalize(func: Function, *, remove: str = "mutations") -> Function:
+def functionalize(func: Callable[P, R], *, remove: str = "mutations") -> Callable[P, R]:
     """Return a function that gives what `func` gives, and calls no operator that writes, nor, with
     `remove="mutations_and_views"`, one that makes a view. What `func` writes to its arguments, or to other tensors from
     outside, is written to them at the end, each by one `copy_`.

@@ -4,20 +4,44 @@ are PyTorch's, written over the operators, for Tensors and plain arrays."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
+
+from numpy.typing import NDArray
 
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import INTEGRAL, as_dtype, int64
 from opwright.arrays.size import Size
 from opwright.arrays.sizes import SymInt
 from opwright.dispatch.aten import aten
-from opwright.tensors.tensor import install_methods
+from opwright.tensors.tensor import Tensor, install_methods
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
+    "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive",
+    "unravel_index",
+]  # fmt: skip
+
+Operand = TypeVar("Operand", Tensor, NDArray[Any])  # what comes out is of the kind that went in
 
 
+@overload
 def unique(
     input: Operand,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Operand: ...
+@overload
+def unique(
+    input: Operand,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any: ...
+def unique(
+    input: Any,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -32,15 +56,26 @@ def unique(
     return _asked_for(found, return_inverse, return_counts)
 
 
+@overload
+def unique_consecutive(
+    input: Operand,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Operand: ...
+@overload
 def unique_consecutive(
     input: Operand, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any: ...
+def unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """Return the elements without those equal to the one before, or such slices of `dim`; more as in `unique`."""
     found = aten["unique_consecutive"](input, return_inverse, return_counts, dim)
     return _asked_for(found, return_inverse, return_counts)
 
 
-def _asked_for(found: tuple[Operand, Operand, Operand], inverse: bool, counts: bool) -> Any:
+def _asked_for(found: tuple[Any, Any, Any], inverse: bool, counts: bool) -> Any:
     if not inverse and not counts:
         return found[0]
     return (found[0], *([found[1]] if inverse else []), *([found[2]] if counts else []))
@@ -53,7 +88,7 @@ def norm(
     keepdim: bool = False,
     out: Operand | None = None,
     dtype: Any = None,
-) -> Any:
+) -> Operand:
     """Return the vector norm of order `p` over all dimensions, or those in `dim`; "fro" is the order 2, "nuc" the
     nuclear norm of matrices.
 
@@ -61,7 +96,7 @@ def norm(
     """
     if p == "nuc":
         dims = (-2, -1) if dim is None else dim
-        return aten["linalg_matrix_norm"](input, "nuc", dims, keepdim, **({} if out is None else {"out": out}))
+        return aten["linalg_matrix_norm"](input, "nuc", dims, keepdim, **({} if out is None else {"out": out}))  # type: ignore[no-any-return]
     if isinstance(p, str):
         if p != "fro":
             raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', but got {p!r}")
@@ -69,7 +104,7 @@ def norm(
             raise RuntimeError(f"norm: the order 'fro' is for one or two dimensions, but got {len(dim)}")
     order = 2 if p is None or isinstance(p, str) else p
     options = {"dtype": dtype} if out is None else {"dtype": dtype, "out": out}
-    return aten["linalg_vector_norm"](input, order, dim, keepdim, **options)
+    return aten["linalg_vector_norm"](input, order, dim, keepdim, **options)  # type: ignore[no-any-return]
 
 
 def stft(
@@ -92,7 +127,7 @@ def stft(
     """
     windows = (n_fft, hop_length, win_length, window)
     options = (center, pad_mode, normalized, onesided, return_complex, align_to_window)
-    return aten["stft.center"](input, *windows, *options)
+    return aten["stft.center"](input, *windows, *options)  # type: ignore[no-any-return]
 
 
 @install_methods
@@ -101,38 +136,60 @@ class Functional:
 
     __slots__ = ()
 
+    @overload
+    def unique(
+        self,
+        sorted: bool = True,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: int | None = None,
+    ) -> Tensor: ...
+    @overload
     def unique(
         self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> Any: ...
+    def unique(
+        self: Any,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        dim: int | None = None,
     ) -> Any:
         """Call `opwright.unique`."""
         return unique(self, sorted, return_inverse, return_counts, dim)
 
     def unique_consecutive(
-        self, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+        self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
     ) -> Any:
         """Call `opwright.unique_consecutive`."""
         return unique_consecutive(self, return_inverse, return_counts, dim)
 
-    def stft(self, n_fft: int, *arguments: Any, **options: Any) -> Any:
+    def stft(self: Any, n_fft: int, *arguments: Any, **options: Any) -> Tensor:
         """Call `opwright.stft`."""
-        return stft(self, n_fft, *arguments, **options)
+        found: Tensor = stft(self, n_fft, *arguments, **options)
+        return found
 
-    def lu(self, pivot: bool = True, get_infos: bool = False) -> Any:
+    def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
         """Call `opwright.lu`."""
         return lu(self, pivot, get_infos)
 
     def norm(
-        self,
+        self: Any,
         p: complex | str | None = "fro",
         dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
         dtype: Any = None,
-    ) -> Any:
+    ) -> Tensor:
         """Call `opwright.norm`."""
-        return norm(self, p, dim, keepdim, dtype=dtype)
+        found: Tensor = norm(self, p, dim, keepdim, dtype=dtype)
+        return found
 
 
-def einsum(*args: Any) -> Operand:
+@overload
+def einsum(equation: str, /, *operands: Operand | Sequence[Operand]) -> Operand: ...
+@overload
+def einsum(*args: Any) -> Any: ...
+def einsum(*args: Any) -> Any:
     """Return the sum of products that an equation in Einstein's notation says: `einsum("ij,jk->ik", a, b)`, operands
     one by one or in a list; or each operand before its labels as numbers, those of the result last: `einsum(a, [0, 1],
     b, [1, 2], [0, 2])`."""
@@ -149,7 +206,13 @@ def einsum(*args: Any) -> Operand:
     return aten["einsum"](equation, operands)
 
 
-def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Operand:
+@overload
+def tensordot(a: NDArray[Any], b: NDArray[Any], dims: Any = 2) -> NDArray[Any]: ...
+@overload
+def tensordot(a: Tensor, b: Tensor | NDArray[Any], dims: Any = 2) -> Tensor: ...
+@overload
+def tensordot(a: NDArray[Any], b: Tensor, dims: Any = 2) -> Tensor: ...
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Return the sum of products over `dims`: the last ones of `a` with the first ones of `b` where it is a number,
     else two lists of dimensions.
 
@@ -169,9 +232,9 @@ def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Operand:
     return aten["tensordot"](a, b, left, right)
 
 
-def chain_matmul(*matrices: Operand, out: Operand | None = None) -> Operand:
+def chain_matmul(*matrices: Operand | Sequence[Operand], out: Operand | None = None) -> Operand:
     """Return the product of the matrices, in the cheapest order."""
-    return aten["chain_matmul"](_listed(matrices), **({} if out is None else {"out": out}))
+    return aten["chain_matmul"](_listed(matrices), **({} if out is None else {"out": out}))  # type: ignore[no-any-return]
 
 
 def split(tensor: Operand, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Operand, ...]:
@@ -179,7 +242,7 @@ def split(tensor: Operand, split_size_or_sections: int | Sequence[int], dim: int
     return tuple(aten["split"](tensor, split_size_or_sections, dim))
 
 
-def broadcast_tensors(*tensors: Any) -> tuple[Operand, ...]:
+def broadcast_tensors(*tensors: Operand | Sequence[Operand]) -> tuple[Operand, ...]:
     """Return views of one shape, the one that the tensors broadcast to."""
     return tuple(aten["broadcast_tensors"](_listed(tensors)))
 
@@ -211,7 +274,7 @@ def unravel_index(indices: Operand, shape: int | Sequence[int]) -> tuple[Operand
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     if not sizes:
         return ()
-    places: list[Operand] = []
+    places: list[Any] = []
     rest = aten["to"](indices, int64)
     for size in reversed(sizes):
         places.insert(0, aten["remainder"](rest, size))
@@ -219,7 +282,7 @@ def unravel_index(indices: Operand, shape: int | Sequence[int]) -> tuple[Operand
     return tuple(aten["unbind"](aten["stack"](places, -1), -1))
 
 
-def lu(A: Operand, pivot: bool = True, get_infos: bool = False, out: Sequence[Operand] | None = None) -> Any:
+def lu(A: Operand, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Operand, ...]:
     """Return LU in one matrix, and pivots; with `get_infos` also which pivot was zero, which is an error without."""
     found = aten["_lu_with_info"](A, pivot, not get_infos)[: 3 if get_infos else 2]
     if out is None:
@@ -228,35 +291,53 @@ def lu(A: Operand, pivot: bool = True, get_infos: bool = False, out: Sequence[Op
         raise TypeError(f"expected tuple of {len(found)} elements but got {len(out)}")
     for to, value in zip(out, found, strict=True):
         aten["copy_"](aten["resize_"](to, list(value.shape)), value)
-    return out
+    return out  # type: ignore[no-any-return]
 
 
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Operand, ...]:
+def meshgrid(*tensors: Operand | Sequence[Operand], indexing: str = "ij") -> tuple[Operand, ...]:
     """Return the coordinates of the grid that vectors span, a tensor for each. `indexing`: "ij" has the first vector
     vary over the first dimension, "xy" over the second. Raises RuntimeError for any other word."""
     return tuple(aten["meshgrid"](_listed(tensors), indexing="ij" if indexing is None else indexing))
 
 
-def cartesian_prod(*tensors: Any) -> Operand:
+def cartesian_prod(*tensors: Operand | Sequence[Operand]) -> Operand:
     """Return all combinations of an element of each vector, one a row."""
-    return aten["cartesian_prod"](_listed(tensors))
+    return aten["cartesian_prod"](_listed(tensors))  # type: ignore[no-any-return]
 
 
-def block_diag(*tensors: Any) -> Operand:
+def block_diag(*tensors: Operand | Sequence[Operand]) -> Operand:
     """Return a matrix of the tensors along its diagonal, zero elsewhere."""
-    return aten["block_diag"](_listed(tensors))
+    return aten["block_diag"](_listed(tensors))  # type: ignore[no-any-return]
 
 
+@overload
+def atleast_1d(tensor: Operand, /) -> Operand: ...
+@overload
+def atleast_1d(tensors: Sequence[Operand], /) -> tuple[Operand, ...]: ...
+@overload
+def atleast_1d(first: Operand, second: Operand, /, *others: Operand) -> tuple[Operand, ...]: ...
 def atleast_1d(*tensors: Any) -> Any:
     """Return the tensor, or a tuple of the tensors, with one dimension or more."""
     return _at_least("atleast_1d", tensors)
 
 
+@overload
+def atleast_2d(tensor: Operand, /) -> Operand: ...
+@overload
+def atleast_2d(tensors: Sequence[Operand], /) -> tuple[Operand, ...]: ...
+@overload
+def atleast_2d(first: Operand, second: Operand, /, *others: Operand) -> tuple[Operand, ...]: ...
 def atleast_2d(*tensors: Any) -> Any:
     """Return the tensor, or a tuple of the tensors, with two dimensions or more."""
     return _at_least("atleast_2d", tensors)
 
 
+@overload
+def atleast_3d(tensor: Operand, /) -> Operand: ...
+@overload
+def atleast_3d(tensors: Sequence[Operand], /) -> tuple[Operand, ...]: ...
+@overload
+def atleast_3d(first: Operand, second: Operand, /, *others: Operand) -> tuple[Operand, ...]: ...
 def atleast_3d(*tensors: Any) -> Any:
     """Return the tensor, or a tuple of the tensors, with three dimensions or more."""
     return _at_least("atleast_3d", tensors)
@@ -269,6 +350,6 @@ def _at_least(name: str, tensors: tuple[Any, ...]) -> Any:
     return tuple(function(_listed(tensors)))
 
 
-def _listed(tensors: tuple[Any, ...]) -> list[Operand]:
+def _listed(tensors: tuple[Any, ...]) -> list[Any]:
     """Return tensors that are passed one by one, or in one list."""
     return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)

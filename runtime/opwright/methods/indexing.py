@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -47,22 +47,26 @@ class Indexable:
     __slots__ = ()
 
     @indexing
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Tensor:
         if type(index) in _INTS:
-            return _select(self, 0, index)
+            return _select(self, 0, index)  # type: ignore[no-any-return]
         if type(index) is slice and not _is_backward(index) and shape_of(self.array):  # type: ignore[attr-defined]
             viewed = _sliced(self, 0, index)
-            return aten["alias.default"](self) if viewed is self else viewed
+            return aten["alias.default"](self) if viewed is self else viewed  # type: ignore[no-any-return]
         viewed, indices, turned = _apply_basic(self, _as_tuple(index))
         if turned:
             viewed = aten["flip.default"](viewed, turned)
         if indices:
-            return aten["index.Tensor"](viewed, _placed(viewed, indices))
-        return aten["alias.default"](self) if viewed is self else viewed
+            return aten["index.Tensor"](viewed, _placed(viewed, indices))  # type: ignore[no-any-return]
+        return aten["alias.default"](self) if viewed is self else viewed  # type: ignore[no-any-return]
 
-    def __reversed__(self) -> Any:
-        return aten["flip.default"](self, [0] if self.shape else [])  # type: ignore[attr-defined]
+    def __reversed__(self) -> Tensor:
+        return aten["flip.default"](self, [0] if self.shape else [])  # type: ignore[attr-defined, no-any-return]
 
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: bool) -> Any: ...
     def nonzero(self, *, as_tuple: bool = False) -> Any:
         """Call `opwright.nonzero`."""
         return nonzero(self, as_tuple=as_tuple)

@@ -41,6 +41,10 @@ class TorchDispatchMode(ThreadBlock):
 
     _variables = (MODES, ENTERED)
 
+    if TYPE_CHECKING:
+
+        def __enter__(self) -> Self: ...
+
     def __torch_dispatch__(
         self,
         func: Operator,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -12,6 +12,7 @@ from opwright.library.custom_ops.definition import CustomOpDef, DeviceTypes
 from opwright.library.schema_inference import InferredSchema, infer
 from opwright.library.schema_tags import check_tagged
 from opwright.tags import Tag, as_tags
+from opwright.tensors.tensor import Tensor
 
 __all__ = ["custom_op"]
 
@@ -20,10 +21,45 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+A = TypeVar("A", bound=NDArray[Any])
+A_in = TypeVar("A_in", bound=NDArray[Any], contravariant=True)
+R_out = TypeVar("R_out", covariant=True)
+OfTensors = TypeVar("OfTensors", covariant=True)
+
+
+class ArraysCall(Protocol[A_in, P, R_out, OfTensors]):
+    """What a call takes and returns where the function takes an array first: with an array what the function does, with
+    a Tensor Tensors."""
+
+    @overload
+    def __call__(self, array: A_in, /, *args: P.args, **kwargs: P.kwargs) -> R_out: ...
+    @overload
+    def __call__(self, tensor: Tensor, /, *args: Any, **kwargs: Any) -> OfTensors: ...
+    @overload
+    def __call__(self, **kwargs: Any) -> Any: ...
+
+
+class ArraysOpDef(CustomOpDef[..., Any], Generic[A_in, P, R_out, OfTensors]):
+    """The type of custom operators whose function takes an array first, for type checkers."""
+
+    if TYPE_CHECKING:
+        __call__: ArraysCall[A_in, P, R_out, OfTensors]
+
+
 class Define(Protocol):
     """The decorator, for type checkers. A function on arrays is an operator on Tensors, too, which its annotations do
-    not say: what it takes and returns stays open."""
+    not say: where another argument comes before the array, what it takes and returns stays open."""
 
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[A, P], NDArray[Any]], /
+    ) -> ArraysOpDef[A, P, NDArray[Any], Tensor]: ...
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[A, P], tuple[NDArray[Any], ...]], /
+    ) -> ArraysOpDef[A, P, tuple[NDArray[Any], ...], tuple[Tensor, ...]]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[A, P], R], /) -> ArraysOpDef[A, P, R, R]: ...
     @overload
     def __call__(self, function: Callable[..., NDArray[Any]], /) -> CustomOpDef[..., Any]: ...
     @overload
