@@ -7,9 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from copying import copy_example
 
 ROOT = Path(__file__).parents[1]
 QUICKSTART = ROOT / "examples" / "quickstart"
@@ -24,6 +26,43 @@ def run(*arguments: str, cwd: Path, **environment: str) -> str:
 
 def readme_blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The README's first example, generated."""
+    folder = copy_example("first", tmp_path_factory.mktemp("first") / "first")
+    run("-P", "-m", "opwright_codegen.cli", "generate", cwd=folder)
+    return folder
+
+
+def test_the_files_of_the_readmes_first_example() -> None:
+    for name in ("ops.yaml", "derivatives.yaml"):
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        shown = re.search(rf"```yaml[a-z ]*\n# {name}\n(.*?)```", text, flags=re.DOTALL)
+        assert shown is not None
+        written = (ROOT / "examples" / "first" / name).read_text(encoding="utf-8")
+        assert re.sub(r" *#.*", "", shown[1]).split() == written.split()
+
+
+@pytest.mark.parametrize("framework", ["np", "torch", "jax", "dask"])
+def test_the_readmes_first_example(framework: str, first: Path) -> None:
+    """Each framework's lines run as they stand there, and give what NumPy gives."""
+    if framework != "np":
+        pytest.importorskip(framework)
+    parts = readme_blocks("python excerpt")[0].split("\n\n")
+    (imports, values, *rest) = parts
+    asked = {"np": values, **{re.findall(r"import (\w+)", part)[0]: part for part in rest}}
+    lines = asked[framework].splitlines()
+    code = "\n".join([imports, *lines[:-1], f"print(np.asarray({lines[-1].partition('  #')[0]}).tolist())"])
+    expected = {"np": [-0.5, 0.0, 1.5], "dask": [0.5] * 10}.get(framework, [1.0, 0.0, 1.0])
+    assert run("-c", code, cwd=first).strip().endswith(str(expected))
+
+
+def test_the_frameworks_stand_in_the_first_screen() -> None:
+    screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40]
+    for word in ("import torch", "import jax", "import dask", "NumPy, C or CUDA"):
+        assert any(word in line for line in screen), word
 
 
 def test_the_schema_of_the_readme_is_that_of_the_quickstart() -> None:
@@ -41,6 +80,35 @@ def test_the_quickstart_of_the_readme(tmp_path: Path) -> None:
     assert python is not None
     printed = run("-c", python[1], cwd=QUICKSTART, PYTHONPATH=str(tmp_path))
     assert printed.split() == ["[", "5.", "13.]", "[[0.6", "0.8]", "[0.3", "0.4]]"]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
+def test_what_the_steps_of_examples_leave_is_ignored() -> None:
+    """Nothing that a page says to generate stays in `git status`, where tests and commits would find it."""
+    left = [ROOT / "demo_ops" / "Makefile", QUICKSTART / "quickstart_ops" / "register.py"]
+    for path in ROOT.glob("examples/*/pyproject.toml"):
+        settings = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("opwright", {})
+        if "output" in settings:
+            output = path.parent / settings["output"]
+            left += [
+                output / "register.py",
+                *(output.with_name(f"{output.name}_{name}.py") for name in settings.get("bindings", ())),
+            ]
+    done = subprocess.run(
+        ["git", "check-ignore", *map(str, left)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert len(left) > 7 and done.stdout.split() == [str(path) for path in left]
+
+
+def test_examples_are_copied_without_what_was_left_there() -> None:
+    """Who tried an example has generated packages in it, which a test must not find: `copying.py` leaves them out."""
+    found = []
+    for page in (ROOT / "tests").rglob("test_*.py"):
+        text = page.read_text(encoding="utf-8")
+        for copied in re.findall(r"copytree\(\s*(?:ROOT / \"examples\"|EXAMPLES?[,. ])[^\n]*", text):
+            if not re.search("ignore=|csrc", copied):
+                found.append(f"{page.name}: {copied}")
+    assert found == []
 
 
 def test_the_demo() -> None:
@@ -77,8 +145,7 @@ def test_gradients_of_each_sample() -> None:
 def test_fused_operators_train_as_composed_ones(tmp_path: Path) -> None:
     """The project is built, its own tests pass, and the losses agree, which it sees to itself."""
     folder = tmp_path / "fused"
-    ignored = shutil.ignore_patterns("fused_ops", "__pycache__", ".*")
-    shutil.copytree(ROOT / "examples" / "fused", folder, ignore=ignored)
+    copy_example("fused", folder)
     run("-m", "opwright_codegen.cli", "build", cwd=folder, CFLAGS="-Wall -Wextra -Werror")
     run("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
     printed = run("train.py", "4", cwd=folder)

@@ -71,6 +71,34 @@ def test_it_is_generated_compiled_and_tested(project: Path) -> None:
     assert counts(done.stdout) == (passed + 6 + 4, on_a_gpu)
 
 
+def test_an_operator_is_added_as_the_readme_says(project: Path, tmp_path: Path) -> None:
+    """Its entry and its kernel are enough: the package has it, and type checkers know it."""
+    assert "`demo_ops.NAME` is then there" in (project / "README.md").read_text()
+    own = Path(shutil.copytree(project, tmp_path / "own", ignore=shutil.ignore_patterns(".venv", "operators")))
+    entry = "- func: demo_ops::halve(Tensor self) -> Tensor\n  meta: like(self)\n  dispatch:\n    CPU: halve\n"
+    with (own / "schemas" / "ops.yaml").open("a") as file:
+        file.write(f"\n{entry}")
+    with (own / "src" / "demo_ops" / "kernels.py").open("a") as file:
+        file.write("\n\ndef halve(self: npt.NDArray[Any]) -> npt.NDArray[Any]:\n    return self / 2\n")
+    assert run([sys.executable, "-m", "opwright_codegen.cli", "generate"], own).returncode == 0
+    program = "import numpy as np\nimport demo_ops\n\nfound = demo_ops.halve(np.ones(2))\nprint(found.tolist())\n"
+    (own / "program.py").write_text(program)
+    paths = os.pathsep.join([str(own / "src"), *(str(ROOT / each) for each in ("runtime", "generated", "codegen"))])
+    done = run([sys.executable, "program.py"], own, PYTHONPATH=paths)
+    assert done.stdout == "[0.5, 0.5]\n", done.stderr
+    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports"]
+    done = run([sys.executable, "-m", "mypy", *options, "program.py"], own, MYPYPATH=paths)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_makefile_is_the_same_on_every_machine(project: Path) -> None:
+    """Where this machine has Opwright stands in a file that git leaves out."""
+    makefile = (project / "Makefile").read_text()
+    assert str(ROOT) not in makefile and "-include local.mk" in makefile
+    assert str(ROOT) in (project / "local.mk").read_text()
+    assert "/local.mk" in (project / ".gitignore").read_text()
+
+
 def counts(said: str) -> tuple[int, int]:
     """Return how many tests passed, and how many were skipped. None failed."""
     assert "failed" not in said and "error" not in said

@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final, NoReturn
 
 from opwright_codegen import VERSION
 from opwright_codegen.commands.config import find_config, read_config
-from opwright_codegen.commands.generate import UsageError, check, generate, job_of
-from opwright_codegen.errors import SchemaError, SchemaErrors
+from opwright_codegen.commands.generate import check, generate, job_of
+from opwright_codegen.errors import SchemaError, SchemaErrors, UsageError, nearest
 
 __all__ = ["main"]
+
+_SCHEMAS: Final = "schema files (YAML); else those of [tool.opwright]"
 
 # What reads and renders is imported where it is used: a run that has nothing to do never loads it.
 
@@ -27,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     try:
         arguments = _parser().parse_args(argv)
+        if arguments.command is None:
+            _parser().print_help(sys.stdout)
+            return 0
         with _without_collection():
             status = _run(arguments)
         sys.stdout.flush()
@@ -119,17 +126,31 @@ def _run(arguments: argparse.Namespace) -> int:
             return show(job, arguments.operator, sys.stdout)
 
 
+class _Parser(argparse.ArgumentParser):
+    """The parser of the whole line, which knows what a misspelt command was to be."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong, and exit with 2."""
+        found = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if found:
+            commands = re.findall(r"[a-z]+", found[2])
+            near = nearest(found[1], commands)
+            said = f"did you mean {near!r}?" if near else f"there are {', '.join(commands)}"
+            message = f"there is no command {found[1]!r}: {said}"
+        super().error(message)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="opwright", description="Generate operators from schema files.")
+    parser = _Parser(prog="opwright", description="Generate operators from schema files.")
     parser.add_argument("--version", action="version", version=f"opwright {VERSION}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=argparse.ArgumentParser)
     inputs = _inputs()
 
     command = commands.add_parser("new", help="write the folder of a project that works at once")
     command.add_argument("name", metavar="NAME", help="of the folder, the package and the namespace: demo_ops")
 
     command = commands.add_parser("generate", parents=[inputs], help="write the package that schema files declare")
-    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help="schema files; else those of [tool.opwright]")
+    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
     command.add_argument("-o", "--output", metavar="FOLDER", help="the package to write")
     command.add_argument("--only", nargs="+", metavar="TARGET", help="write the files of these targets alone")
     command.add_argument("--check", action="store_true", help="write nothing; exit 1 if the output is out of date")
@@ -139,7 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--force", action="store_true", help="generate even if nothing changed; replace foreign files")
 
     command = commands.add_parser("check", parents=[inputs], help="report what is wrong in schema files")
-    command.add_argument("schemas", nargs="*", metavar="SCHEMA")
+    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
 
     command = commands.add_parser("build", parents=[inputs], help="generate a project, and compile its C kernels")
     command.add_argument("--force", action="store_true", help="compile every file, also what did not change")
@@ -149,7 +170,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("show", parents=[inputs], help="show an operator and the code generated from it")
     command.add_argument("operator", metavar="OPERATOR", help="add.Tensor, or add for all overloads")
-    command.add_argument("schemas", nargs="*", metavar="SCHEMA")
+    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
 
     command = commands.add_parser("rules", help="show the rules that meta: formulas may call")
     command.add_argument("rule", nargs="?", metavar="NAME", help="one rule; else all")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opwright_codegen.source import Span
 
-__all__ = ["Errors", "SchemaError", "SchemaErrors", "nearest", "shorten"]
+__all__ = ["Errors", "SchemaError", "SchemaErrors", "UsageError", "nearest", "shorten", "undoubled"]
 
 
 class SchemaError(Exception):
@@ -15,7 +15,7 @@ class SchemaError(Exception):
     def __init__(self, code: str, message: str, span: Span | None = None, hint: str | None = None) -> None:
         super().__init__(code, message, span, hint)
         self.code = code
-        self.message = message
+        self.message = undoubled(message)
         self.span = span
         self.hint = hint
 
@@ -72,6 +72,13 @@ class Errors:
             raise SchemaErrors(tuple(self._found))
 
 
+class UsageError(Exception):
+    """A command line or a configuration that says too little or too much."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(undoubled(message))
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word most like this one, for "did you mean"; None when none is close."""
     if len(word) > 100:  # nothing we know is as long, and matching costs the square of the length
@@ -81,6 +88,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     names = list(known)
     same = next((name for name in names if name.lower() == word.lower()), None)
     return same or next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.7)), None)
+
+
+def undoubled(message: str) -> str:
+    """Return a message with each backslash once, as it was written: `repr`, which quotes words, doubles them."""
+    return message.replace("\\\\", "\\")
 
 
 def shorten(text: str) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -237,7 +238,6 @@ def test_a_file_in_the_way(project: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ([], 2, "usage: opwright"),
         (["generate", "other.yaml"], 2, "opwright: say where the output goes: -o FOLDER"),
         (["generate", "nothing.yaml", "-o", "out"], 1, "nothing.yaml"),
         (["generate", "ops.yaml", "-o", "not-a-name"], 1, "error: the folder 'not-a-name' cannot be imported"),
@@ -246,7 +246,11 @@ def test_a_file_in_the_way(project: Path) -> None:
         (["generate", "--tags", "nothing.yaml"], 1, "nothing.yaml"),
         (["generate", "--kernels", "no_such_module"], 1, "there is no module 'no_such_module'"),
         (["show", "twise"], 1, "hint: did you mean 'twice'?"),
-        (["frobnicate"], 2, "usage: opwright"),
+        (["frobnicate"], 2, "there is no command 'frobnicate': there are new, generate,"),
+        (["generat"], 2, "there is no command 'generat': did you mean 'generate'?"),
+        (["generate", "--only", "nosuch"], 2, "opwright: --only: no target is called 'nosuch': there are __init__,"),
+        (["generate", "--only", "ops", "fake"], 2, "no target is called 'fake': did you mean 'fakes'?"),
+        (["generate", "ops.yaml", "-o", "C:\\no name"], 1, "the folder 'C:\\no name' cannot be imported"),
     ],
 )
 def test_what_cannot_be_done(project: Path, arguments: list[str], status: int, message: str) -> None:
@@ -254,6 +258,37 @@ def test_what_cannot_be_done(project: Path, arguments: list[str], status: int, m
     assert message in found.stderr
     assert found.returncode == status
     assert found.stdout == ""
+
+
+def test_no_command_at_all(project: Path) -> None:
+    found = run(project)
+    assert found.returncode == 0 and found.stderr == ""
+    assert found.stdout.startswith("usage: opwright") and "generate" in found.stdout
+
+
+def test_schema_files_stand_in_the_help_of_every_command_that_reads_them(project: Path) -> None:
+    for command in ("generate", "check", "show"):
+        assert re.search(r"SCHEMA +schema files", run(project, command, "--help").stdout), command
+
+
+def test_the_command_line_as_a_module(project: Path) -> None:
+    command = [sys.executable, "-m", "opwright", "check"]
+    found = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert found.stdout.startswith("ok: 2 operators declared"), found.stderr
+
+
+def test_a_pattern_of_schema_files(project: Path) -> None:
+    (project / "schemas").mkdir()
+    (project / "ops.yaml").rename(project / "schemas" / "b.yaml")
+    (project / "schemas" / "a.yaml").write_text(
+        "- func: mine::other(Tensor self) -> Tensor\n  meta: pointwise(self)\n  dispatch: {CPU: (self)}\n"
+    )
+    (project / "pyproject.toml").write_text(CONFIG.replace('"ops.yaml"', '"schemas/*.yaml"'))
+    assert run(project, "check").stdout.startswith("ok: 3 operators declared")
+    (project / "pyproject.toml").write_text(CONFIG.replace('"ops.yaml"', '"schema/*.yaml"'))
+    found = run(project, "check")
+    assert found.returncode == 2
+    assert "pyproject.toml:2:12: error: no file matches 'schema/*.yaml' of 'schemas' [wrong-setting]" in found.stderr
 
 
 def test_wrong_configuration(project: Path) -> None:

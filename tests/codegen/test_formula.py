@@ -115,6 +115,12 @@ BAD = [
     ("a |«|» b", "unexpected '|'", "write: or"),
     ("«!»a", "unexpected '!'", "write: not"),
     ("a «?» b : c", "unexpected '?'", "write: a if condition else b"),
+    (
+        "own.module«:»rule(a)",
+        "unexpected ':'",
+        "a function given by path stands alone, and gets every argument: package.module:name; to call it with other "
+        'arguments, name its module in [tool.opwright], rules = ["package.module"], and write name(…)',
+    ),
     ("at«:»:add(a)", "unexpected ':'", "write: a.b"),
     ("a-«>»b", "unexpected '>'", "write: a.b"),
     ("a «=» 1", "unexpected '='", "to compare values write =="),
@@ -147,7 +153,7 @@ BAD = [
     ("«012»", "a number does not begin with 0", None),
     ("«1e999»", "the number is greater than any float", "write inf for infinity"),
     ("«" + "9" * 5000 + "»", "the integer has more than 64 bits", None),
-    ("«'\\q'»", "unknown escape '\\\\q' in a text", ESCAPES),
+    ("«'\\q'»", "unknown escape '\\q' in a text", ESCAPES),
 ]
 
 

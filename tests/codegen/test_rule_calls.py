@@ -39,7 +39,7 @@ def found_in(meta: str, folder: Path) -> SchemaError:
 @pytest.mark.parametrize(
     "meta, code, message, under, hint",
     [
-        ("nosuch(self)", "unknown-name", "aten::f has no 'nosuch' to use here", "nosuch", "known here"),
+        ("nosuch(self)", "unknown-name", "aten::f has no 'nosuch' to use here", "nosuch", "known here: self, "),
         ("_known(self)", "unknown-name", "aten::f has no '_known' to use here", "_known", "known here"),
         ("pointwise(self), like(self)", "meta-count", "has 1 outputs, and 'meta' 2 formulas", None, "one formula"),
         ("empty([2.5])", "size-integer", "'size' takes integers, and 2.5 is a float", "2.5", None),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from copying import copy_example
 
 ROOT = Path(__file__).parents[2]
 GENERATE = ["-m", "opwright_codegen.cli", "generate"]
@@ -66,7 +66,7 @@ def test_a_wrong_formula_is_found(first: Path) -> None:
 
 def test_the_example(tmp_path: Path) -> None:
     folder = tmp_path / "derivatives"
-    shutil.copytree(ROOT / "examples" / "derivatives", folder)
+    copy_example("derivatives", folder)
     for arguments in (GENERATE, ["train.py"]):
         ran = run(folder, *arguments)
         assert ran.returncode == 0, ran.stderr

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from copying import copy_example
 
 pytest.importorskip("jax", reason="JAX is not installed: the group of dependencies `jax`")
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def test_the_page(tmp_path: Path) -> None:
 
 def test_the_example(tmp_path: Path) -> None:
     folder = tmp_path / "everywhere"
-    shutil.copytree(ROOT / "examples" / "everywhere", folder)
+    copy_example("everywhere", folder)
     run(folder, "-m", "opwright_codegen.cli", "generate")
     printed = run(folder, "use_jax.py")
     assert printed.count(": equal") == 8 and "different" not in printed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from copying import copy_example
 
 import opwright
 from opwright_codegen.cli import main
@@ -48,7 +48,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The example, generated in a folder of its own, from which modules are imported."""
     folder = tmp_path_factory.mktemp("everywhere") / "project"
-    shutil.copytree(EXAMPLE, folder)
+    copy_example(EXAMPLE.name, folder)
     with contextlib.chdir(folder):
         assert main(["generate"]) == 0
     sys.path.insert(0, str(folder))

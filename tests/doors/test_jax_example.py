@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from copying import copy_example
 
 from opwright_codegen.cli import main
 
@@ -37,7 +37,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
     """The functions for JAX, and the operators themselves, generated in a folder of their own."""
     folder = tmp_path_factory.mktemp("everywhere") / "project"
-    shutil.copytree(EXAMPLE, folder)
+    copy_example(EXAMPLE.name, folder)
     with contextlib.chdir(folder):
         assert main(["generate"]) == 0
     sys.path.insert(0, str(folder))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from copying import copy_example
 
 from opwright_codegen.cli import main
 
@@ -66,7 +67,7 @@ bindings = ["jax"]
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
     """The functions for JAX, and the operators themselves, built in a folder of their own."""
     folder = tmp_path_factory.mktemp("native") / "project"
-    shutil.copytree(EXAMPLE, folder)
+    copy_example(EXAMPLE.name, folder)
     with (folder / "ops.yaml").open("a") as file:
         file.write(SCHEMAS)
     (folder / "csrc" / "told.c").write_text(TOLD)

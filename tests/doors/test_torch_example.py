@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
-import shutil
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from copying import copy_example
 
 from opwright_codegen.cli import main
 
@@ -27,7 +27,7 @@ NAMES = ("soft_threshold", "haversine", "squared_distances", "standardize", "pea
 def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The package, generated in a folder of its own; PyTorch keeps its operators as long as the module lives."""
     folder = tmp_path_factory.mktemp("everywhere") / "project"
-    shutil.copytree(EXAMPLES / "everywhere", folder)
+    copy_example("everywhere", folder)
     with contextlib.chdir(folder):
         assert main(["generate"]) == 0
     sys.path.insert(0, str(folder))

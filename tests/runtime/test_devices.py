@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -123,3 +124,18 @@ def test_kernels_of_a_backend_see_its_arrays(column: Backend, define: Maker) -> 
     assert (scaled.tolist(), scaled.device) == ([3.0, 6.0], Device("column"))
     with pytest.raises(DispatchError, match="scale"):
         operator(wrap(np.zeros(2)), 3.0)
+
+
+@pytest.mark.parametrize("register", [lambda b, name: b.impl(name, abs), lambda b, name: b.kernel(name)(abs)])
+def test_a_kernel_for_an_operator_that_is_not_there(register: Any, column: Backend, make: Maker) -> None:
+    """A warning, where other operators of the namespace are there; a namespace may be loaded later."""
+    make("present::double(Tensor self) -> Tensor")
+    with pytest.warns(
+        UserWarning, match=r"present::duble, which is not defined; did you mean 'present::double'\?"
+    ) as said:
+        register(column, "present::duble")
+    assert said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        register(column, "present::double")
+        register(column, "absent::double")

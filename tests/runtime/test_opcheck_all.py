@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checked_operators import define, x
+from copying import copy_example
 
 import opwright
 from opwright.dispatch.kernel_forms import Shim
@@ -194,7 +194,7 @@ def test_without_the_option_nothing_is_loaded(tmp_path: Path) -> None:
 @ONCE
 def test_the_command_for_a_project(tmp_path: Path) -> None:
     project = tmp_path / "project"
-    shutil.copytree(ROOT / "examples" / "quickstart", project)
+    copy_example("quickstart", project)
     (project / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "quickstart_ops"\n')
     command = ("-m", "opwright_codegen.cli")
     status, out = run(project, *command, "test")

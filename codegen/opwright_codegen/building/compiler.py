@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from opwright_codegen.errors import undoubled
+
 __all__ = [
     "JAX_HEADER",
     "BuildError",
@@ -41,7 +43,7 @@ class BuildError(Exception):
     """An error that keeps a library from being built. `output` is what is to be shown above it, as it is."""
 
     def __init__(self, message: str, output: str = "") -> None:
-        super().__init__(message)
+        super().__init__(undoubled(message))
         self.output = output
 
 

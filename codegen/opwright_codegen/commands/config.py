@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ class _Reader:
     def config(self, table: object) -> Config:
         root = self._path.parent
         readers: dict[str, Callable[[str, Any], Any]] = {
-            "schemas": lambda key, value: tuple(root / text for text in self._texts(key, value)),
+            "schemas": lambda key, value: self._files(key, value, root),
             "tags": lambda key, value: root / self._text(key, value),
             "output": lambda key, value: self._output(key, value, root),
             "kernels": self._texts,
@@ -114,6 +115,21 @@ class _Reader:
                 found[key] = readers[key](key, value)
         self._errors.raise_if_any()
         return Config(root, self._path, **found)
+
+    def _files(self, key: str, value: object, root: Path) -> tuple[Path, ...]:
+        """Return files by their names, and by patterns as `schemas/*.yaml`: what one matches in the order of names."""
+        found: list[Path] = []
+        for text in self._texts(key, value):
+            if not has_magic(text) or (root / text).exists():
+                found.append(root / text)
+                continue
+            matched = sorted(Path(path) for path in glob(str(Path(escape(str(root))) / text), recursive=True))
+            if not matched:
+                message = f"no file matches {shorten(text)!r} of {key!r}"
+                hint = "** stands for folders at any depth, * for a part of a name"
+                self._errors.add(SchemaError("wrong-setting", message, self._item_span(key, text), hint))
+            found += matched
+        return tuple(dict.fromkeys(found))
 
     def _output(self, key: str, value: object, root: Path) -> Path | dict[str, Path]:
         if isinstance(value, dict):

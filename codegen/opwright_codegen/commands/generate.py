@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.config import Config
-from opwright_codegen.errors import SchemaError
+from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.output.freshness import (
     fresh_folders,
@@ -43,15 +43,11 @@ if TYPE_CHECKING:
 __all__ = ["Job", "UsageError", "check", "generate", "job_of", "render_namespace"]
 
 
-class UsageError(Exception):
-    """A command line or a configuration that says too little or too much."""
-
-
 @dataclass(frozen=True, slots=True)
 class Job:
     """The data of one run of the generator. `project` is the folder of the configuration that names its schemas;
     `named` are the modules that schemas name by path, `files` the CUDA sources, as far as they were read; `left_out`
-    the operators that a framework of `bindings` cannot take, as far as files were rendered."""
+    the operators that a framework of `bindings` cannot take, and `targets` all files, as far as they were rendered."""
 
     root: Path
     schemas: tuple[Path, ...]
@@ -69,6 +65,7 @@ class Job:
     named: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
+    targets: set[str] = field(default_factory=set)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -271,6 +268,7 @@ def render_namespace(
         project=job.project,
         doors=job.bindings,
         left_out=job.left_out,
+        targets=job.targets,
     )
 
 
@@ -289,10 +287,24 @@ def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
     namespaces = operators.namespaces
     folders = {namespace: job.folder(namespace, namespaces) for namespace in namespaces}
     texts = {name: render_namespace(job, operators, name, folder, derivatives) for name, folder in folders.items()}
+    _check_only(job)
     times = {"read": after_read - start, "render": time.perf_counter() - after_read}
     inputs = _input_hashes(job)
     partial = bool(job.only)
     return [compare(folders[name], texts[name], inputs, partial=partial, force=force) for name in namespaces], times
+
+
+def _check_only(job: Job) -> None:
+    """Raise UsageError for a name of `--only` that no file has."""
+    from opwright_codegen.output.render import names_of
+
+    known = {name for file in job.targets for name in names_of(file)}
+    for name in job.only:
+        if name not in known:
+            near = nearest(name, sorted(known))
+            groups = sorted({file.partition("/")[0].partition(".")[0] for file in job.targets if file != "py.typed"})
+            hint = f"did you mean {near!r}? There are" if near else "there are"
+            raise UsageError(f"--only: no target is called {name!r}: {hint} {', '.join(groups)}, and files of these")
 
 
 def _input_hashes(job: Job) -> dict[str, str]:

@@ -23,6 +23,7 @@ __all__ = ["new"]
 _FILES: Final = {
     "pyproject.toml": "pyproject.toml",
     "Makefile": "Makefile",
+    "local.mk": "local.mk",
     "README.md": "README.md",
     ".gitignore": "gitignore",
     ".github/workflows/test.yml": "workflow.yml",
@@ -86,10 +87,17 @@ def _is_installed(name: str) -> bool:
 
 def _texts(name: str, source: str) -> dict[str, str]:
     """Return the files of a project, path to text. `source` is what pip installs Opwright from."""
-    values: Mapping[str, str] = {"name": name, "origin_in_make": source.replace("$", "$$").replace("#", "\\#")}
+    in_make = source.replace("$", "$$").replace("#", "\\#")
+    is_here = os.path.isabs(source)  # a folder or a file of this machine, which nobody else has
+    values: Mapping[str, str] = {
+        "name": name,
+        "origin_in_make": "" if is_here else in_make,
+        "place_in_make": in_make,
+    }
     texts = {
         path.replace("NAME", name): environment().get_template(f"new/{template}.j2").render(values)
         for path, template in _FILES.items()
+        if is_here or template != "local.mk"
     }
     return {**texts, _EMPTY.replace("NAME", name): ""}
 

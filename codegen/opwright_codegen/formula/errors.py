@@ -23,6 +23,11 @@ _HINTS = (
     (r"", r"\?", "write: a if condition else b"),
     (r"", r"::|->", "write: a.b"),
     (r":\s*", r":", "write: a.b"),
+    (
+        r"[A-Za-z_][\w.]*", r":[A-Za-z_]\w*\s*\(",
+        "a function given by path stands alone, and gets every argument: package.module:name; to call it with other "
+        "arguments, name its module in [tool.opwright], rules = [\"package.module\"], and write name(…)",
+    ),
     (r"-\s*", r">", "write: a.b"),
     (r"", r":=", "formulas bind no names; write the value where it is used"),
     (r"", r"=(?!=)", "to compare values write =="),

@@ -22,6 +22,7 @@ DTYPES = (
 )  # fmt: skip
 CONSTANTS = ("inf", "nan", "pi")
 BUILTINS = ("abs", "all", "any", "float", "int", "len", "list", "max", "min", "range", "sum", "tuple")
+_SHOWN = 8  # names of a scope, where a message lists them
 
 _NO_SUCH_WORD = {
     "lambda": "formulas have no lambda",
@@ -127,9 +128,13 @@ class Scope:
         return SchemaError("unknown-name", f"{self.of} has no {word!r} to use here", name.span, hint)
 
     def _known(self) -> str:
+        """Return a few of the names, the arguments first, and where the others are listed."""
         known = [*self.names, *sorted(self.rules)]
-        more = " and operators" if self.operators else ""
-        return f"known here: {', '.join(known)}{more}" if known else "no names are known here"
+        if not known:
+            return "no names are known here"
+        shown = known if len(known) <= _SHOWN else list(self.names) or known[:_SHOWN]
+        rest = f", and {len(known) - len(shown)} rules, which `opwright rules` lists" if len(shown) < len(known) else ""
+        return f"known here: {', '.join(shown)}{rest}{' and operators' if self.operators else ''}"
 
 
 def _arguments(schema: FunctionSchema) -> dict[str, Kind]:

@@ -60,7 +60,7 @@ from opwright_codegen.targets.part import Part, parts_of
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView, namespace_view
 
-__all__ = ["render", "render_meta", "render_operator"]
+__all__ = ["names_of", "render", "render_meta", "render_operator"]
 
 DOORS = {"torch": TORCH, "dask": DASK, "jax": JAX}  # by framework, as `bindings` of [tool.opwright] names it
 
@@ -79,6 +79,7 @@ def render(
     project: Path | None = None,
     doors: Sequence[str] = (),
     left_out: list[LeftOut] | None = None,
+    targets: set[str] | None = None,
 ) -> dict[str, str]:
     """Return the files of `package`, name to text, for operators of one namespace.
 
@@ -86,7 +87,8 @@ def render(
     `used`: packages of other operators that formulas may call.
     `strict`: a kernel that no module has is an error, else it is left unbound. `only`: names of files, or their stems;
     empty or None means all. `project`: the folder that generated files give paths of schemas from, which else are names
-    alone. `doors`: frameworks that the operators are given to; what they cannot take is added to `left_out`.
+    alone. `doors`: frameworks that the operators are given to; what they cannot take is added to `left_out`. The names
+    that `only` could have said are added to `targets`.
     Raises SchemaErrors for formulas and kernels that cannot be.
     """
     (namespace,) = operators.namespaces
@@ -101,6 +103,8 @@ def render(
         rules_found = forward.rules(view, operators, derivatives)
     found_families = families(operators, bindings, kernels, rules)
     parts = parts_of(view, bindings, recordings, rules_found, found_families)
+    known = set() if targets is None else targets
+    known |= {"py.typed", *(door_file(package, framework).removeprefix("../") for framework in doors)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
         *_of_package(view, parts, skipped),
@@ -109,6 +113,7 @@ def render(
         *_of_cuda(view, bindings, namespace),
         *(_of_jax(view, bindings, namespace) if "jax" in doors else ()),
     ):
+        known.add(name)
         if _is_wanted(name, only):
             values = context()
             if values is not None:
@@ -271,8 +276,13 @@ def _with_folders(found: Mapping[str, str], header: str, namespace: str) -> dict
 
 
 def _is_wanted(name: str, only: Collection[str] | None) -> bool:
-    """Whether a file is asked for: by its path, with or without the ending, or by its folder."""
-    return not only or not {name, name.partition(".")[0], name.partition("/")[0]}.isdisjoint(only)
+    """Whether a file is asked for: by one of its names, or where all are."""
+    return not only or not names_of(name).isdisjoint(only)
+
+
+def names_of(file: str) -> set[str]:
+    """Return what `only` may say for a file: its path, with or without the ending, or its folder."""
+    return {file, file.partition(".")[0], file.partition("/")[0]}
 
 
 def _indexed(found: Mapping[str, str]) -> set[str]:

@@ -210,6 +210,7 @@ def _end(start: _Event, last: Node | None, end: _Event) -> int:
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HINTS = {
     "mapping values are not allowed in this context": "put the text in quotes: it holds a colon followed by a space",
+    "found a tab character that violates indentation": "indent with spaces: YAML takes no tab there",
     "found character that cannot start any token": "indent with spaces; put a text that begins with @ or ` in quotes",
     "found unexpected end of stream": "a quote or a bracket is never closed",
     "did not find expected key": "the keys of an entry begin in the same column",

@@ -143,7 +143,7 @@ class Backend:
         """Return a decorator that registers a function as `impl` does."""
 
         def register(kernel: Callable[..., Any]) -> Callable[..., Any]:
-            self.impl(operator, kernel)
+            hooks.operators().register_array_kernel(operator, self.key, kernel)
             return kernel
 
         return register

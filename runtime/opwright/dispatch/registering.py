@@ -30,6 +30,7 @@ from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.keys import BACKENDS, DispatchKey
+from opwright.names.missing import did_you_mean
 from opwright.places import caller
 
 __all__ = [
@@ -136,12 +137,29 @@ def register_array_kernel(operator: Operator | str, key: DispatchKey | str | int
     """Register a function on the arrays of a backend: called positionally with every argument, arrays for Tensors.
 
     It returns new arrays, views of its arguments where the schema says so, and for written arguments the array it was
-    given, or None for all of them. `key` may be a backend's bit. Raises TypeError for what cannot be called.
+    given, or None for all of them. `key` may be a backend's bit. The operator may be defined later: of a namespace that
+    has operators, but not this one, a warning says so. Raises TypeError for what cannot be called.
     """
     if not callable(kernel):
         raise TypeError(f"a kernel must be callable, got {type(kernel).__name__} {kernel!r}")
     found = DispatchKey(key) if isinstance(key, int) else key
+    _warn_of_unknown(operator if isinstance(operator, str) else operator.name)
     return register(operator, found, ArrayKernel(kernel), where=caller())
+
+
+def _warn_of_unknown(name: str) -> None:
+    """Warn of an operator that is not there, though its namespace is: more likely misspelt than defined later."""
+    known = registry.operators
+    if name in known:
+        return
+    namespace = name.partition("::")[0] + "::"
+    others = [each for each in known.copy() if each.startswith(namespace)]
+    if others:
+        warnings.warn(
+            f"a kernel is registered for {name}, which is not defined{did_you_mean(name, others)}; it serves once an "
+            "operator of that name is defined",
+            stacklevel=4,  # who called `impl` or `kernel` of a backend
+        )
 
 
 def register_fallback(key: DispatchKey | str, kernel: Kernel | Callable[..., Any], *, where: str = "") -> Handle:
