@@ -34,7 +34,7 @@ GROUND = (
     "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "pytree", "state", "tags", "types",
 )  # fmt: skip
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
-FACADE = ("", "fft", "linalg", "masked", "served", "signal", "special")
+FACADE = ("", "__main__", "fft", "linalg", "masked", "served", "signal", "special")
 LARGEST_CIRCLE = 10
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60

@@ -127,15 +127,14 @@ def test_kernels_of_a_backend_see_its_arrays(column: Backend, define: Maker) -> 
 
 
 @pytest.mark.parametrize("register", [lambda b, name: b.impl(name, abs), lambda b, name: b.kernel(name)(abs)])
-def test_a_kernel_for_an_operator_that_is_not_there(register: Any, column: Backend, make: Maker) -> None:
+def test_a_kernel_for_an_operator_that_is_not_there(register: Any, column: Backend, define: Maker) -> None:
     """A warning, where other operators of the namespace are there; a namespace may be loaded later."""
-    make("present::double(Tensor self) -> Tensor")
-    with pytest.warns(
-        UserWarning, match=r"present::duble, which is not defined; did you mean 'present::double'\?"
-    ) as said:
-        register(column, "present::duble")
+    here = define.namespace
+    define("double(Tensor self) -> Tensor")
+    with pytest.warns(UserWarning, match=f"{here}::duble, which is not defined; did you mean '{here}::double'") as said:
+        register(column, f"{here}::duble")
     assert said[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        register(column, "present::double")
+        register(column, f"{here}::double")
         register(column, "absent::double")

@@ -26,20 +26,14 @@ Operand = TypeVar("Operand", Tensor, NDArray[Any])  # what comes out is of the k
 
 @overload
 def unique(
-    input: Operand,
-    sorted: bool = True,
-    return_inverse: Literal[False] = False,
-    return_counts: Literal[False] = False,
-    dim: int | None = None,
-) -> Operand: ...
+    input: Operand, sorted: bool = True, return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False, dim: int | None = None,
+) -> Operand: ...  # fmt: skip
 @overload
 def unique(
-    input: Operand,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    input: Operand, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
-) -> Any: ...
+) -> Any: ...  # fmt: skip
 def unique(
     input: Any,
     sorted: bool = True,

@@ -28,8 +28,8 @@ OfTensors = TypeVar("OfTensors", covariant=True)
 
 
 class ArraysCall(Protocol[A_in, P, R_out, OfTensors]):
-    """What a call takes and returns where the function takes an array first: with an array what the function does, with
-    a Tensor Tensors."""
+    """The types of a call where the function takes an array first: with an array those of the function, with a Tensor
+    Tensors."""
 
     @overload
     def __call__(self, array: A_in, /, *args: P.args, **kwargs: P.kwargs) -> R_out: ...
