@@ -50,7 +50,7 @@ class QuickLexer(Lexer):
         match = self._by_accepted.get(accepted)
         if match is None:
             one = "|".join(f"(?P<{name}>{text})" for name, text in self._patterns.items() if name in accepted)
-            match = self._by_accepted[accepted] = re.compile(f"(?:{self._skip})*(?:{one or '(?!)'})").match
+            match = self._by_accepted[accepted] = re.compile(f"(?:{self._skip})*+(?:{one or '(?!)'})").match
         self._by_state[state] = match
         return match
 
