@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from opwright_codegen.commands.config import Config
 from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_codegen.output.folders import check_folder
 from opwright_codegen.output.freshness import (
     fresh_folders,
     generator_files,
@@ -143,7 +144,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         config.root,
         schemas,
         Path(arguments.tags) if arguments.tags else tags,
-        Path(arguments.output) if arguments.output else config.output if chosen == own else None,
+        _output(arguments.output, config.output if chosen == own else None),
         tuple(arguments.kernels) if arguments.kernels else kernels,
         config.rules,
         strict if arguments.strict_kernels is None else arguments.strict_kernels,
@@ -154,6 +155,13 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         config.root if is_configured else None,
         config.bindings if chosen == own else (),
     )
+
+
+def _output(given: str | None, configured: Path | dict[str, Path] | None) -> Path | dict[str, Path] | None:
+    """Return where output goes: as the command line says, or else the configuration. Raises UsageError for no name."""
+    if given == "":
+        raise UsageError("-o has no folder: name one, as in -o my_ops")
+    return configured if given is None else Path(given)
 
 
 def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
@@ -289,6 +297,8 @@ def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
     texts = {name: render_namespace(job, operators, name, folder, derivatives) for name, folder in folders.items()}
     _check_only(job)
     times = {"read": after_read - start, "render": time.perf_counter() - after_read}
+    for name, folder in folders.items():
+        check_folder(folder, job.project or Path.cwd(), texts[name], force)
     inputs = _input_hashes(job)
     partial = bool(job.only)
     return [compare(folders[name], texts[name], inputs, partial=partial, force=force) for name in namespaces], times
