@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import bfloat16
-from opwright.arrays.layouts import check_countable, wrap_dim
+from opwright.arrays.layouts import check_countable, check_room, wrap_dim
 from opwright.arrays.sizes import guard_or_false, guard_or_true, holds, is_place
 from opwright.arrays.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
 
@@ -171,6 +171,7 @@ def split(xp: ModuleType, self: Array, split_size: int, dim: int) -> list[Array]
     if guard_or_false(split_size == 0) and guard_or_true(size != 0):
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
     parts = max((size + split_size - 1) // split_size, 1) if split_size else 1
+    check_room(parts)
     return [take_slice(xp, self, dim, i * split_size, (i + 1) * split_size, 1) for i in range(parts)]
 
 
@@ -197,7 +198,9 @@ def unbind(xp: ModuleType, self: Array, dim: int) -> list[Array]:
     """Return the slices of `dim`, without that dimension."""
     if not self.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return [select(xp, self, dim, i) for i in range(self.shape[wrap_dim(dim, self.ndim)])]
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    check_room(size)
+    return [select(xp, self, dim, i) for i in range(size)]
 
 
 def diagonal(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> Array:

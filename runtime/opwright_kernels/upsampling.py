@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import ModuleType
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import float32, float64, int64, uint8
+from opwright.arrays.layouts import check_room
 from opwright_kernels.approximation import in_rows
 from opwright_kernels.windows import has_channels_last
 
@@ -21,6 +23,8 @@ Sizes = Sequence[int]
 # For one dimension: which element, and how much of it; None: all.
 Taps = list[tuple[Array, Array | None]]
 Steps = Sequence[tuple[int, Taps]]
+
+_TAP_BYTES = 32  # of what is computed for a place along a dimension
 
 # The free coefficient of cubic convolution, as in PyTorch.
 _CUBIC = -0.75
@@ -75,6 +79,8 @@ def _resized(
     is_last = has_channels_last(self)
     images = xp.moveaxis(self, 1, -1) if is_last else self.reshape(-1, *self.shape[2:])
     compute = float64 if self.dtype == float64 else float32
+    check_room(sum(output_size), _TAP_BYTES)
+    check_room(math.prod((*self.shape[:2], *output_size)), self.dtype.itemsize)
     sizes = zip(images.shape[1 : len(output_size) + 1], output_size, scales, strict=True)
     found = _kept if xp is np else _found
     steps = [(dim, found(xp, taps, *options, *each, compute)) for dim, each in enumerate(sizes, 1)]

@@ -189,6 +189,20 @@ def check_countable(shape: Shape, itemsize: int) -> None:
         )
 
 
+def check_room(count: int, itemsize: int = 300) -> None:
+    """Raise MemoryError where the system has no memory for so many parts; by default, each is a tensor.
+
+    A loop that makes them would find it out after hours. Few are not asked about.
+    """
+    if type(count) is int and count * itemsize > _MANY_BYTES:
+        try:
+            bytes(count * itemsize)  # which no page of memory is given for, as nothing is written
+        except (MemoryError, OverflowError):
+            message = f"Unable to allocate {count:,} parts of {itemsize:,} bytes"
+            raise MemoryError(message) from None
+
+
+_MANY_BYTES = 1 << 30
 _MAX_DIMS = 64  # NumPy's
 
 

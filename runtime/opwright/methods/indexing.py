@@ -72,6 +72,8 @@ class Indexable:
         return nonzero(self, as_tuple=as_tuple)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if index is False:  # PyTorch writes nothing then, and counts no write; a tensor of False counts one
+            return
         viewed, indices, turned = _apply_basic(self, _as_tuple(index))
         if turned and indices:
             raise ValueError("slices with a negative step beside tensors as indices can be read, but not written to")
@@ -83,7 +85,7 @@ class Indexable:
             source = aten["flip.default"](aten["broadcast_to.default"](source, viewed.shape), turned)
         if not indices:
             aten["copy_.default"](viewed, _without_leading_ones(source, len(viewed.shape)))
-        elif all(_is_mask(each) or not surely_empty(_shape(each)) for each in indices.values()):
+        else:
             aten["index_put_.default"](viewed, _placed(viewed, indices), _without_leading_ones(source, 0))
 
 

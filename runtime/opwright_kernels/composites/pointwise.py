@@ -7,6 +7,7 @@ from typing import Any
 
 import opwright
 from opwright.arrays.dtypes import COMPLEX, SCALAR_TYPE_NAME, as_dtype, bool_, complex128, float64
+from opwright.arrays.layouts import check_room
 
 Operand = Any  # a Tensor or a number
 
@@ -82,6 +83,7 @@ def _lgammas(self: Operand, p: int) -> Operand:
         raise RuntimeError(f"mvlgamma: not implemented for {dtype}")
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, but got {p}")
+    check_room(p)
     return aten.sum(aten.stack([aten.lgamma(aten.sub(self, 0.5 * place)) for place in range(p)], -1), [-1])
 
 

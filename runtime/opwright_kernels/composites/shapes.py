@@ -143,6 +143,7 @@ def tensor_split(self: Operand, indices_or_sections: Any, dim: int) -> list[Oper
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
     if given <= 0:
         raise RuntimeError(f"tensor_split: the number of sections must be greater than 0, but is {given}")
+    layouts.check_room(given)
     least, larger = size // given, size % given
     return _slices(self, [least * part + (part if part < larger else larger) for part in range(1, given)], dim)
 
