@@ -37,6 +37,7 @@ static PyObject *make_storage(PyObject *array) {
     replace_slot(made, storage_slots.has_detached, Py_NewRef(Py_False));
     replace_slot(made, storage_slots.resizable, Py_NewRef(Py_True));
     replace_slot(made, storage_slots.flat, Py_NewRef(Py_None));
+    replace_slot(made, storage_slots.former, PyTuple_New(0)); /* the one that there is: it cannot fail */
     return made;
 }
 
@@ -109,6 +110,7 @@ PyObject *configure_storage(PyObject *module, PyObject *args) {
         .array = slot_offset(of_memory, "array"),
         .version = slot_offset(of_memory, "version"),
         .has_detached = slot_offset(of_memory, "has_detached"),
+        .former = slot_offset(of_memory, "former"),
         .resizable = slot_offset(of_memory, "resizable"),
         .flat = slot_offset(of_memory, "_flat"),
     };

@@ -26,6 +26,7 @@ __all__ = ["Library"]
 _UNDEFINED = re.compile(r"undefined symbol: (\w+)|symbol not found[^']*'_(\w+)'")
 _LOAD: Final = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)"
 _PART: Final = ".part"
+_LOADING_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +163,18 @@ class Library:
         return {source: self._objects[source] for source in self._sources}
 
     def _check(self, library: Path) -> None:
-        """Raise BuildError for functions that are promised and that no file has: the linker does not look."""
+        """Raise BuildError for functions that are promised and that no file has: the linker does not look.
+
+        The library is loaded for that, in a process of its own: what of it runs then may do anything, or never end.
+        """
         command = [sys.executable, "-S", "-E", "-c", _LOAD, str(library.absolute())]
-        said = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stderr
+        try:
+            said = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", check=False, timeout=_LOADING_SECONDS
+            ).stderr
+        except subprocess.TimeoutExpired:
+            why = "a function that runs when it is loaded, as __attribute__((constructor)) has it, does not end"
+            raise BuildError(f"{shown(self.target)} was not loaded within {_LOADING_SECONDS:.0f} s: {why}") from None
         found = _UNDEFINED.search(said)
         if found is None:
             return

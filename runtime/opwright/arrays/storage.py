@@ -26,16 +26,18 @@ class Storage:
 
     `array` is the array the storage began with; `resizable` is false for memory that belongs to the caller
     (`from_numpy`). Growing it moves the data of the tensor that asked: views made before keep the old memory (PyTorch
-    would move them along).
+    would move them along). `former` are the addresses at which that begins and ends, the oldest first: where one was
+    used again, the view is of the newest, as nobody has the others any more.
     """
 
-    __slots__ = ("__weakref__", "_flat", "array", "has_detached", "resizable", "version")
+    __slots__ = ("__weakref__", "_flat", "array", "former", "has_detached", "resizable", "version")
 
     def __init__(self, array: Array, resizable: bool = True) -> None:
         self.array = array
         self.version = 0
         self.has_detached = False  # whether `detach_` was called on one of the tensors over it
         self.resizable = resizable
+        self.former: tuple[tuple[int, int], ...] = ()
         self._flat: Array | None = None
 
     def flat(self, dtype: Any = None) -> Array:
@@ -59,8 +61,11 @@ class Storage:
         backend = backend_of(array)
         if surely_empty(backend.shape(array)):
             return 0
-        start = backend.data_ptr(self.flat() if has_memory(array) else self.array)
-        return (backend.data_ptr(array) - start) // backend.dtype(array).itemsize
+        flat = self.flat() if has_memory(array) else self.array
+        place, start = backend.data_ptr(array), backend.data_ptr(flat)
+        if self.former and not start <= place < start + flat.nbytes:
+            start = next(low for low, high in reversed(self.former) if low <= place < high)
+        return (place - start) // backend.dtype(array).itemsize
 
     def __reduce__(self) -> tuple[Any, ...]:
         backend = backend_of(self.array)
@@ -76,10 +81,15 @@ class Storage:
         other = Storage(self.array, self.resizable)
         other.version = version
         other._flat = self._flat
+        other.former = self.former
         return other
 
     def replace(self, array: Array) -> None:
         """Go on with other memory: a resized tensor's."""
+        if backend_of(array).key != META:
+            flat = self.flat()
+            start = backend_of(flat).data_ptr(flat)
+            self.former = (*self.former, (start, start + flat.nbytes))
         self.array = array
         self._flat = None
 

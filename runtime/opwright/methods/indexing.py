@@ -16,7 +16,6 @@ import numpy as np
 
 from opwright.arrays.devices import backend_named, is_array, shape_of
 from opwright.arrays.dtypes import FLOATING, bool_, checked_scalar, uint8
-from opwright.arrays.layouts import surely_empty
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place
 from opwright.dispatch.aten import aten
 from opwright.dispatch.namespaces import ops
