@@ -1,4 +1,4 @@
-"""C kernels that fail: by a number, by a message of any thread, by an error of Python; and libraries that never load."""
+"""C kernels that fail: by a number, by a message of any thread, by an error of Python; libraries that never load."""
 
 from __future__ import annotations
 
