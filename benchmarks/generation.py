@@ -38,7 +38,8 @@ def theirs() -> object:
 
 
 def whole_runs(folder: Path) -> Iterator[Figure]:
-    generate = [sys.executable, "-m", "opwright_codegen.cli", "generate", str(FUNCTIONS), "--tags", str(TAGS), "-o"]
+    generate = [sys.executable, "-m", "opwright_codegen.cli", "generate", str(FUNCTIONS)]
+    generate += ["--namespace", "aten", "--tags", str(TAGS), "-o"]
     cold = [timed([*generate, str(folder / f"package{number}")], folder) for number in range(3)]
     again = [timed([*generate, str(folder / "package0")], folder) for _ in range(7)]
     sources = ["-m", "torchgen.gen", "--source-path", str(PACKAGED), "--install-dir"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from opwright_codegen import VERSION
-from opwright_codegen.commands.config import find_config, read_config
+from opwright_codegen.commands.config import find_config, is_name, read_config
 from opwright_codegen.commands.generate import check, generate, job_of
 from opwright_codegen.errors import SchemaError, SchemaErrors, UsageError, nearest
 
@@ -204,7 +204,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("-k", dest="keyword", metavar="EXPRESSION", help="tests whose names match, as pytest's -k")
     command.add_argument("-v", "--verbose", action="store_true", help="a line for each test")
     command.set_defaults(
-        schemas=(), output=None, only=None, tags=None, kernels=None, strict_kernels=None
+        schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None
     )  # all from the configuration
     return parser
 
@@ -216,10 +216,23 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _namespace(text: str) -> str:
+    """Return the name of a namespace. Raises ArgumentTypeError."""
+    if not is_name(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of letters, digits and underscores")
+    return text
+
+
 def _inputs() -> argparse.ArgumentParser:
     """Return the options that say what is read."""
     inputs = argparse.ArgumentParser(add_help=False)
     inputs.add_argument("--tags", metavar="FILE", help="the file that declares tags")
+    inputs.add_argument(
+        "--namespace",
+        type=_namespace,
+        metavar="NAME",
+        help="that of operators declared without one: aten for PyTorch's own file",
+    )
     inputs.add_argument(
         "--kernels", action="append", metavar="MODULE", help="a module or package of kernels; repeatable"
     )

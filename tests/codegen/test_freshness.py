@@ -146,7 +146,9 @@ def test_a_module_that_hides_another_is_seen(project: Path) -> None:
 
 
 def test_an_annotation_in_a_module_of_rules_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "ops.yaml").write_text("- func: f(Tensor x, int n) -> Tensor\n  meta: shp:f\n  dispatch: {CPU: k:f}\n")
+    (tmp_path / "ops.yaml").write_text(
+        "- func: annotated::f(Tensor x, int n) -> Tensor\n  meta: shp:f\n  dispatch: {CPU: k:f}\n"
+    )
     (tmp_path / "k.py").write_text("def f(x, n):\n    return x\n")
     (tmp_path / "shp.py").write_text("def f(x, n):\n    pass\n")
     (tmp_path / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "annotated_ops"\n')

@@ -99,6 +99,6 @@ def test_errors_say_where_more_is_said(
 ) -> None:
     """The command names the first error's code, once a run."""
     monkeypatch.chdir(tmp_path)
-    Path("ops.yaml").write_text("- func: f(Tensr self) -> Tensor\n- func: g(Tensor self) -> Tensr\n")
+    Path("ops.yaml").write_text("- func: mine::f(Tensr self) -> Tensor\n- func: mine::g(Tensor self) -> Tensr\n")
     assert main(["check", "ops.yaml"]) == 1
     assert capsys.readouterr().err.endswith("2 errors\nopwright explain unknown-type says more\n")

@@ -149,7 +149,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         text = text.replace(f"func: {name}(Tensor(a) self) -> Tensor(a)", f"func: {name}(Tensor self) -> Tensor")
     (folder / "native_functions.yaml").write_text(text, encoding="utf-8")
     command = ["-m", "opwright_codegen.cli", "generate", "native_functions.yaml"]
-    command += ["--tags", str(NATIVE / "tags.yaml"), "-o", "torch_ops"]
+    command += ["--namespace", "aten", "--tags", str(NATIVE / "tags.yaml"), "-o", "torch_ops"]
     path = os.pathsep.join(str(p) for p in (folder, ROOT / "runtime", ROOT / "codegen", ROOT / "generated"))
     calls = PROGRAM.replace("from opwright_aten import ops\n", BEFORE + "from torch_ops import ops\n")
     program = calls[: calls.index("by_name = {}")] + AFTER

@@ -25,6 +25,7 @@ def files(folder: Path, schemas: str) -> dict[str, list[str]]:
     folder.mkdir()
     (folder / "pointwise.yaml").write_text(schemas)
     tags = ["--tags", str(ROOT / "schemas" / "tags.yaml"), "--kernels", "opwright_kernels"]
+    tags += ["--namespace", "aten"]
     assert main(["generate", str(folder / "pointwise.yaml"), "-o", str(folder / "out"), *tags]) == 0
     out = folder / "out"
     return {path.relative_to(out).as_posix(): path.read_text().splitlines() for path in out.rglob("*.py*")}

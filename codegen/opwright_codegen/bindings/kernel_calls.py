@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from opwright_codegen.errors import SchemaError
@@ -101,23 +102,42 @@ def _no_array(value: Formula, schema: FunctionSchema) -> str:
 
 
 def check_plans(rules: Sequence[KernelFunction], operator: Operator, span: Span) -> None:
-    """Raise SchemaError where a rule says that it gives one plan and several are needed, or the other way round."""
+    """Raise SchemaError where a rule says that it gives one plan and several are needed, or the other way round.
+
+    An annotation that leaves it open says nothing: what the rule gives is then held against the schema when it runs.
+    """
     returns = operator.schema.returns or operator.schema.mutated_arguments
     is_list = len(returns) == 1 and returns[0].type.is_list_like
-    for rule in rules:
-        if not rule.returns:
+    wants_one = not is_list and len(rules) == len(returns)
+    for rule in rules if returns else ():
+        given = _plans_given(rule.returns)
+        if given is None or (given == 1 and wants_one) or (not wants_one and given == _MANY):
             continue
-        given_count = (
-            rule.returns.count("Plan") if rule.returns.startswith("tuple[") and "..." not in rule.returns else 0
-        )
-        gives_one = rule.returns.strip("'\"") == "Plan"
-        wants_one = not is_list and len(rules) == len(returns)
-        is_other = given_count > 1 and not is_list and given_count != len(returns)
-        if (gives_one != wants_one or is_other) and len(returns) > 0:
-            given = "one plan" if gives_one else f"{given_count} plans" if given_count else rule.returns
-            wanted = "one plan for each formula" if wants_one else f"a plan for each of its {len(returns)} results"
-            message = f"{operator.schema.name}: {rule.name}() gives {given}, and {wanted} is needed"
-            raise SchemaError("meta-count", message, span, "one formula for each output")
+        if not wants_one and given > 1 and (is_list or given == len(returns)):
+            continue
+        shown = {1: "one plan", 0: rule.returns, _MANY: "any number of plans"}.get(given, f"{given} plans")
+        wanted = "one plan for each formula" if wants_one else f"a plan for each of its {len(returns)} results"
+        message = f"{operator.schema.name}: {rule.name}() gives {shown}, and {wanted} is needed"
+        hint = "one formula for each output" if given else f"a rule returns a Plan: def {rule.name}(…) -> Plan"
+        raise SchemaError("meta-count", message, span, hint)
+
+
+_MANY = -1  # as many plans as it likes: a list, or `tuple[Plan, ...]`
+_NO_PLANS = frozenset(  # words of annotations of what is surely no plan
+    ("None", "Sequence", "Shape", "Tensor", "bool", "bytes", "complex", "dict", "float", "int", "list", "ndarray")
+).union(("np", "numpy", "set", "str", "tuple"))
+
+
+def _plans_given(annotation: str) -> int | None:
+    """Return how many plans an annotation promises: 0 for something else, _MANY for any number, None where it leaves
+    that open."""
+    if annotation == "Plan":
+        return 1
+    inner = re.fullmatch(r"(\w+)\[((?:Plan|\.\.\.)(?:, (?:Plan|\.\.\.))*)\]", annotation)
+    if inner is not None:
+        plans = inner[2].split(", ")
+        return len(plans) if inner[1] == "tuple" and "..." not in plans and len(plans) > 1 else _MANY
+    return 0 if annotation and set(re.findall(r"\w+", annotation)) <= _NO_PLANS else None
 
 
 def check_view(operator: Operator, says_view: bool, span: Span) -> None:

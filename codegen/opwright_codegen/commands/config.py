@@ -15,14 +15,15 @@ from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.output.doors import FRAMEWORKS
 from opwright_codegen.source import Source, Span
 
-__all__ = ["Config", "find_config", "read_config"]
+__all__ = ["Config", "find_config", "is_name", "read_config"]
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """The settings of a project. Paths are joined to `root`, pyproject.toml's folder, or else the working directory.
 
-    `output` is one folder, or one for each namespace. Kernel names that no module
+    `output` is one folder, or one for each namespace. `namespace` is that of operators which are declared without one:
+    None forbids it. Kernel names that no module
     has are errors unless `strict_kernels` is False. `gradients` are the modules of the backward functions that the
     formulas of `derivatives` may call, `uses` the packages whose operators formulas may call beside their own. `native`
     are C files and folders of them, by namespace; with `native_required` no wheel is built without them. `bindings` are
@@ -43,6 +44,7 @@ class Config:
     native_required: bool = False
     uses: tuple[str, ...] = ("opwright_aten",)
     bindings: tuple[str, ...] = ()
+    namespace: str | None = None
 
 
 def find_config(start: Path) -> Config:
@@ -90,6 +92,7 @@ class _Reader:
         readers: dict[str, Callable[[str, Any], Any]] = {
             "schemas": lambda key, value: self._files(key, value, root),
             "tags": lambda key, value: root / self._text(key, value),
+            "namespace": self._namespace,
             "output": lambda key, value: self._output(key, value, root),
             "kernels": self._texts,
             "rules": self._texts,
@@ -136,6 +139,11 @@ class _Reader:
             return {namespace: root / self._text(namespace, folder) for namespace, folder in value.items()}
         return root / self._text(key, value, "a folder, or a table from namespaces to folders,")
 
+    def _namespace(self, key: str, value: object) -> str:
+        if not isinstance(value, str) or not is_name(value):
+            self._wrong(key, "a name", 'as in: namespace = "mine"')
+        return str(value)
+
     def _native(self, key: str, value: object, root: Path) -> dict[str, tuple[Path, ...]]:
         """Return C files by namespace; those of all have the name ""."""
         if not isinstance(value, dict):
@@ -157,7 +165,7 @@ class _Reader:
     def _modules(self, key: str, value: object) -> tuple[str, ...]:
         found = self._texts(key, value)
         for name in found:
-            if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
+            if not all(map(is_name, name.split("."))):
                 self._wrong(
                     key, f"a package's name as Python imports it, not {shorten(name)!r},", "as in: opwright_aten"
                 )
@@ -203,6 +211,11 @@ class _Reader:
 def _is_text(value: object) -> bool:
     """Whether a value can be a path or the name of a module: no system takes longer ones."""
     return isinstance(value, str) and 0 < len(value) <= 4096 and "\0" not in value
+
+
+def is_name(value: str) -> bool:
+    """Whether a text may be the name of a namespace, or a part of a package's."""
+    return value.isidentifier() and not keyword.iskeyword(value)
 
 
 def _first_part(message: str) -> str:

@@ -22,6 +22,7 @@ _HEAD = """# Errors
 
 Every code of the generator's errors. The code stands in brackets behind the message.
 `opwright explain CODE` shows one of them. This page is what `opwright explain --markdown` prints.
+The settings of these examples say `namespace = "mine"`, so that operators need not write it, where none are shown.
 """
 _LANGUAGES = {".yaml": "yaml", ".py": "python", ".toml": "toml", ".cu": "cuda"}
 
@@ -52,7 +53,9 @@ def problems_of(files: Mapping[str, str]) -> tuple[Said, ...]:
     with TemporaryDirectory(prefix="opwright_example_") as folder, chdir(folder):
         for name, text in files.items():
             Path(name).write_text(text, encoding="utf-8")
-        nothing_said = Namespace(schemas=(), tags=None, output=None, kernels=None, strict_kernels=None, only=None)
+        nothing_said = Namespace(
+            schemas=(), tags=None, namespace=None, output=None, kernels=None, strict_kernels=None, only=None
+        )
         try:
             check(job_of(_config(files, Path.cwd()), nothing_said), io.StringIO())
         except SchemaError as error:
@@ -72,6 +75,7 @@ def _config(files: Mapping[str, str], root: Path) -> Config:
     return Config(
         root,
         schemas=(root / "ops.yaml",),
+        namespace="mine",
         kernels=modules,
         strict_kernels=bool(modules),
         derivatives=derivatives,

@@ -46,13 +46,15 @@ __all__ = ["Job", "UsageError", "check", "generate", "job_of", "render_namespace
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The data of one run of the generator. `project` is the folder of the configuration that names its schemas;
-    `named` are the modules that schemas name by path, `files` the CUDA sources, as far as they were read; `left_out`
-    the operators that a framework of `bindings` cannot take, and `targets` all files, as far as they were rendered."""
+    """The data of one run of the generator. `project` is the folder of the configuration that names its schemas,
+    `namespace` that of operators which are declared without one; `named` are the modules that schemas name by path,
+    `files` the CUDA sources, as far as they were read; `left_out` the operators that a framework of `bindings` cannot
+    take, and `targets` all files, as far as they were rendered."""
 
     root: Path
     schemas: tuple[Path, ...]
     tags: Path | None
+    namespace: str | None
     output: Path | dict[str, Path] | None
     kernels: tuple[str, ...]
     rules: tuple[str, ...]
@@ -124,7 +126,7 @@ class Job:
     def options(self) -> str:
         """Return all else that the output follows from."""
         modules = (self.kernels, self.rules, self.gradients, self.uses)
-        return repr((str(self.output), *modules, self.strict, self.bindings, self.project is None))
+        return repr((str(self.output), *modules, self.strict, self.bindings, self.project is None, self.namespace))
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
@@ -140,10 +142,12 @@ def job_of(config: Config, arguments: Namespace) -> Job:
     chosen = {schema.resolve() for schema in schemas}
     is_configured = chosen <= own
     tags, kernels, strict = (config.tags, config.kernels, config.strict_kernels) if is_configured else (None, (), False)
+    namespace = arguments.namespace or (config.namespace if is_configured else None)
     return Job(
         config.root,
         schemas,
         Path(arguments.tags) if arguments.tags else tags,
+        namespace,
         _output(arguments.output, config.output if chosen == own else None),
         tuple(arguments.kernels) if arguments.kernels else kernels,
         config.rules,
@@ -222,7 +226,7 @@ def read_operators(job: Job) -> OperatorSet:
     """Return all operators of the job. Raises SchemaErrors."""
     from opwright_codegen.read.files import read
 
-    return read(job.schemas, job.tags)
+    return read(job.schemas, job.tags, job.namespace)
 
 
 def read_job_derivatives(job: Job, operators: OperatorSet) -> DerivativeSet | None:

@@ -66,8 +66,11 @@ _OUTPUTS = "output_differentiability"
 _NO_CONDITION = ("yes", "no", "on", "off", "~", "null", "0", "1")  # somebody means a boolean
 
 
-def read_derivative_entries(source: Source, errors: Errors) -> Iterator[Entry]:
-    """Yield the entries that `source` holds; what is wrong goes to `errors`."""
+def read_derivative_entries(source: Source, errors: Errors, namespace: str) -> Iterator[Entry]:
+    """Yield the entries that `source` holds; what is wrong goes to `errors`.
+
+    Operators that are named without a namespace are in `namespace`.
+    """
     for node in read_entries(source, errors):
         if type(node) is not MappingNode:
             errors.add(wrong_type("a mapping", node, source, "write '- name: sin(Tensor self) -> Tensor'"))
@@ -75,12 +78,12 @@ def read_derivative_entries(source: Source, errors: Errors) -> Iterator[Entry]:
         if len(errors) >= MAX_ERRORS:
             return
         try:
-            yield _read_entry(node, source, errors)
+            yield _read_entry(node, source, errors, namespace)
         except SchemaError as error:
             errors.add(error)
 
 
-def _read_entry(node: MappingNode, source: Source, errors: Errors) -> Entry:
+def _read_entry(node: MappingNode, source: Source, errors: Errors, namespace: str) -> Entry:
     if _SCHEMA not in node.pairs:
         hint = "every entry has one: name: sin(Tensor self) -> Tensor"
         raise SchemaError("missing-key", "the entry has no 'name'", entry_head(node, source), hint)
@@ -88,7 +91,7 @@ def _read_entry(node: MappingNode, source: Source, errors: Errors) -> Entry:
     name = pairs.pop(_SCHEMA)[1]
     outputs = pairs.pop(_OUTPUTS, None)
     dispatch = pairs.pop(_DISPATCH, None)
-    schema = read_schema(name, source)
+    schema = read_schema(name, source, namespace)
     if dispatch is None:
         blocks = [Block(DEFAULT_KEY, tuple(_lines(pairs, source, errors)))]
     else:

@@ -88,7 +88,7 @@ def _read(
     language: Language = formulas or ForeignFormulas()
     found: dict[str, dict[str, Differentiability]] = {}
     first: dict[str, Entry] = {}
-    for entry in read_derivative_entries(source, errors):
+    for entry in read_derivative_entries(source, errors, operators.namespace):
         try:
             operator = _find_operator(entry, operators)
             if operator.name in first:

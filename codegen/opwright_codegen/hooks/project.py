@@ -24,7 +24,7 @@ ABI: Final = "cp311"  # the oldest Python whose limited API the C shims keep to
 # What compilers read of a package, and its users do not need. Other CUDA sources are compiled where they are called.
 OF_C: Final = (".c", ".h", "_shims.cu", "_sources.txt", ".gitignore")
 _ALL: Final = Namespace(
-    schemas=(), output=None, only=None, tags=None, kernels=None, strict_kernels=None,
+    schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None,
     check=False, diff=False, dry_run=False, depfile=None, force=False,
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,16 +14,19 @@ from pathlib import Path
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.kernels.annotations import Annotations, statements
 from opwright_codegen.kernels.cuda_files import CudaFile, read_cuda_file
 from opwright_codegen.kernels.roles import plain, role_of
 from opwright_codegen.source import Source, Span
 
-__all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files", "parts_of"]
+__all__ = ["UNSAID", "KernelFunction", "KernelModules", "Parameter", "module_files", "parts_of"]
 
 # What a schema file may name by path of what is installed, whatever the settings are; and what only settings may name,
 # though a folder of the project is called the same: a program that runs elsewhere would import the other one.
 _OURS: Final = ("opwright_kernels", "opwright.rules")
 _PARTS: Final = {"opwright.rules": ("opwright.rules", "opwright_kernels.rules")}  # what is one name in settings
+UNSAID: Final = ("", "Any", "object")  # annotations that say nothing of what a function returns
+_PLAN: Final = re.compile(r"\bPlan\b")
 _FORMERLY: Final = "opwright.kernels"  # what `opwright_kernels` was called; settings and schema files may say so
 _OTHERS: Final = sys.stdlib_module_names | frozenset(
     ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_kernels")
@@ -71,7 +75,7 @@ class KernelFunction:
     @property
     def makes_plans(self) -> bool:
         """Whether it says that it returns plans: it is a rule, not a kernel."""
-        return "Plan" in self.returns
+        return bool(_PLAN.search(self.returns))
 
     @property
     def batches(self) -> bool:
@@ -138,7 +142,7 @@ class KernelModules:
         return frozenset(
             name
             for name, found in self._functions.items()
-            if not name.startswith("_") and any(not function.returns or function.makes_plans for function in found)
+            if not name.startswith("_") and any(each.returns in UNSAID or each.makes_plans for each in found)
         )
 
     def find(self, name: str, span: Span | None = None) -> KernelFunction | None:
@@ -298,50 +302,31 @@ def _functions_of(module: str, path: Path, _changed: int, _size: int) -> Mapping
     except (ValueError, RecursionError, MemoryError) as error:
         raise SchemaError("kernel-module", f"{module} is not Python source: {error}") from None
     functions = {}
-    for node in _definitions(tree.body):
+    annotations = Annotations(tree.body)
+    for node in (each for each in statements(tree.body) if isinstance(each, ast.FunctionDef)):
         functions[node.name] = KernelFunction(
             module,
             node.name,
-            tuple(_parameters(node.args)),
+            tuple(_parameters(node.args, annotations)),
             node.args.vararg.arg if node.args.vararg else None,
             node.args.kwarg is not None,
-            _unparsed(node.returns),
+            annotations.text(node.returns),
             ast.get_docstring(node) or "",
-            plain(written := _unparsed(node.args.vararg.annotation) if node.args.vararg else ""),
+            plain(written := annotations.text(node.args.vararg.annotation) if node.args.vararg else ""),
             role_of(written),
         )
     return functions
 
 
-def _parameters(arguments: ast.arguments) -> Iterator[Parameter]:
+def _parameters(arguments: ast.arguments, annotations: Annotations) -> Iterator[Parameter]:
     positional = (*arguments.posonlyargs, *arguments.args)
     required = len(positional) - len(arguments.defaults)
     for place, argument in enumerate(positional):
-        yield _parameter(argument, False, place < required)
+        yield _parameter(argument, annotations, False, place < required)
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield _parameter(argument, True, default is None)
+        yield _parameter(argument, annotations, True, default is None)
 
 
-def _parameter(argument: ast.arg, is_keyword: bool, is_required: bool) -> Parameter:
-    written = _unparsed(argument.annotation)
+def _parameter(argument: ast.arg, annotations: Annotations, is_keyword: bool, is_required: bool) -> Parameter:
+    written = annotations.text(argument.annotation)
     return Parameter(argument.arg, plain(written), is_keyword, is_required, role_of(written))
-
-
-def _unparsed(annotation: ast.expr | None) -> str:
-    return ast.unparse(annotation) if annotation is not None else ""
-
-
-def _definitions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef]:
-    """Yield the functions at the top level, also where they are defined under a condition."""
-    for node in body:
-        match node:
-            case ast.FunctionDef():
-                yield node
-            case ast.If(body=then, orelse=otherwise):
-                yield from _definitions([*then, *otherwise])
-            case ast.Try(body=tried, handlers=handlers, orelse=otherwise, finalbody=last):
-                yield from _definitions([*tried, *(x for h in handlers for x in h.body), *otherwise, *last])
-            case ast.With(body=inner):
-                yield from _definitions(inner)
-            case _:
-                pass

@@ -11,15 +11,13 @@ from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
 from opwright_codegen.read.keys import EXPRESSION_KEYS, UFUNC_KEYS
 from opwright_codegen.read.launch import read_launch
-from opwright_codegen.read.model import Kernel, KeySpans, Operator, default_kernel_name
+from opwright_codegen.read.model import PYTORCHS, Kernel, KeySpans, Operator, default_kernel_name
 from opwright_codegen.read.native import read_convention, read_dtype_of, read_dtypes
 from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span, Text
 
 __all__ = ["ALL_KEYS", "KEYS", "entry_head", "read_operators", "read_schema", "read_tags"]
-
-DEFAULT_NAMESPACE = "aten"
 
 # How each key of an entry is read; `func` and `tags` need more than their node.
 KEYS: Mapping[str, values.Reader] = {
@@ -54,11 +52,16 @@ KEYS: Mapping[str, values.Reader] = {
 ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
 
 
-def read_operators(source: Source, tags: Collection[str], errors: Errors) -> Iterator[Operator]:
-    """Yield the operators that `source` declares, each as its entry says; what is wrong goes to `errors`."""
+def read_operators(
+    source: Source, tags: Collection[str], errors: Errors, namespace: str = PYTORCHS
+) -> Iterator[Operator]:
+    """Yield the operators that `source` declares, each as its entry says; what is wrong goes to `errors`.
+
+    Operators that are declared without a namespace are in `namespace`.
+    """
     for node in read_entries(source, errors):
         if type(node) is MappingNode:
-            operator = _read_entry(node, source, tags, errors)
+            operator = _read_entry(node, source, tags, errors, namespace)
             if operator is not None:
                 yield operator
         else:
@@ -91,7 +94,9 @@ def _read_tag(node: Node, source: Source) -> tuple[str, str]:
     return values.read_identifier(tag, source), values.read_string(description, source)
 
 
-def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors: Errors) -> Operator | None:
+def _read_entry(
+    node: MappingNode, source: Source, tags: Collection[str], errors: Errors, namespace: str
+) -> Operator | None:
     schema = None
     fields: dict[str, Any] = {}
     offsets = {}
@@ -100,7 +105,7 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
         offsets[name] = (key.start, key.end, value.start, value.end)
         try:
             if name == "func":
-                schema = read_schema(value, source)
+                schema = read_schema(value, source, namespace)
             elif name in KEYS:
                 fields[name] = KEYS[name](value, source)
             elif name not in ("tags", "variant_tags"):
@@ -146,8 +151,8 @@ def _add_expression(
     return True
 
 
-def read_schema(node: Node, source: Source) -> FunctionSchema:
-    """Return the schema of `node`; without a namespace, ATen's. Raises SchemaError with the place in the file."""
+def read_schema(node: Node, source: Source, namespace: str) -> FunctionSchema:
+    """Return the schema of `node`, in `namespace` where it names none. Raises SchemaError with its place."""
     scalar = values.read_scalar(node, source)
     text = scalar.text.rstrip("\n")
     span = values.text_span(scalar, source)
@@ -160,7 +165,7 @@ def read_schema(node: Node, source: Source) -> FunctionSchema:
         return schema
     # Made by hand, since `replace` twice for each of thousands of entries takes a tenth of the whole run.
     return FunctionSchema(
-        OperatorName(DEFAULT_NAMESPACE, name.base, name.overload),
+        OperatorName(namespace, name.base, name.overload),
         schema.arguments,
         schema.returns,
         schema.is_vararg,
@@ -172,7 +177,7 @@ def read_schema(node: Node, source: Source) -> FunctionSchema:
 
 def _implied_tags(schema: FunctionSchema, known: Collection[str]) -> frozenset[str]:
     """Return the tags that follow from the schema, as far as the tags file has them."""
-    tags = ["pt2_compliant_tag"] if schema.name.namespace == DEFAULT_NAMESPACE else []
+    tags = ["pt2_compliant_tag"] if schema.name.namespace == PYTORCHS else []
     if schema.out_arguments:
         tags.append("out")
     if schema.name.inplace:

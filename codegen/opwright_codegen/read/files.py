@@ -13,7 +13,8 @@ from opwright_codegen.read.autogen import add_variants, inherit_kernels
 from opwright_codegen.read.check import check_operators
 from opwright_codegen.read.entries import read_operators, read_tags
 from opwright_codegen.read.groups import check_group, group_operators
-from opwright_codegen.read.model import Operator, OperatorGroup, OperatorSet
+from opwright_codegen.read.model import PYTORCHS, Operator, OperatorGroup, OperatorSet
+from opwright_codegen.read.namespaces import check_namespaces
 from opwright_codegen.read.yaml_reader import MAX_ERRORS
 from opwright_codegen.source import Source
 
@@ -24,21 +25,22 @@ MAX_BYTES = 64 * 1024 * 1024
 _PathLike = str | os.PathLike[str]
 
 
-def read(paths: Iterable[_PathLike], tags: _PathLike | None = None) -> OperatorSet:
+def read(paths: Iterable[_PathLike], tags: _PathLike | None = None, namespace: str | None = PYTORCHS) -> OperatorSet:
     """Return the operators that the files at `paths` declare, and the variants made from them.
 
-    `tags` is the file of tags; without it, the one that ships with this package.
+    `tags` is the file of tags; without it, the one that ships with this package. Operators that are declared without a
+    namespace are in `namespace`; None forbids that.
     Raises SchemaErrors with everything that is wrong.
     """
     errors = Errors()
     sources = [source for path in paths if (source := _try_source(path, errors)) is not None]
-    return _read_sources(sources, _tags(tags, errors), errors)
+    return _read_sources(sources, _tags(tags, errors), errors, namespace)
 
 
 def read_text(text: str, path: str = "<text>", tags: _PathLike | None = None) -> OperatorSet:
     """Read the operators of a file that holds `text`."""
     errors = Errors()
-    return _read_sources([Source(path, text)], _tags(tags, errors), errors)
+    return _read_sources([Source(path, text)], _tags(tags, errors), errors, PYTORCHS)
 
 
 def read_source(path: _PathLike) -> Source:
@@ -84,11 +86,13 @@ def _tags(path: _PathLike | None, errors: Errors) -> dict[str, str]:
     return read_tags(source, errors) if source is not None else {}
 
 
-def _read_sources(sources: list[Source], tags: dict[str, str], errors: Errors) -> OperatorSet:
+def _read_sources(sources: list[Source], tags: dict[str, str], errors: Errors, namespace: str | None) -> OperatorSet:
     operators: dict[str, Operator] = {}
     for source in sources:
-        for operator in read_operators(source, tags, errors):
+        for operator in read_operators(source, tags, errors, namespace or PYTORCHS):
             _declare(operator, operators, errors)
+    if namespace is None:
+        check_namespaces(operators.values(), errors)
     # What reads wrong is missing below; what is missing makes errors that are none.
     is_whole = not errors
     check_operators(operators, errors)
@@ -97,11 +101,15 @@ def _read_sources(sources: list[Source], tags: dict[str, str], errors: Errors) -
     groups = group_operators(operators.values(), errors)
     errors.raise_if_any()
     operators = inherit_kernels(operators)
-    return _complete(operators, groups, sources, errors)
+    return _complete(operators, groups, sources, errors, namespace or PYTORCHS)
 
 
 def _complete(
-    operators: dict[str, Operator], groups: list[OperatorGroup], sources: list[Source], errors: Errors
+    operators: dict[str, Operator],
+    groups: list[OperatorGroup],
+    sources: list[Source],
+    errors: Errors,
+    namespace: str,
 ) -> OperatorSet:
     whole = []
     for group in groups:
@@ -116,7 +124,7 @@ def _complete(
     for operator in list(operators.values()):
         _check_variant_tags(operator, operators, errors)
     errors.raise_if_any()
-    return OperatorSet(operators, tuple(whole), tuple(sources))
+    return OperatorSet(operators, tuple(whole), tuple(sources), namespace)
 
 
 def _check_variant_tags(operator: Operator, operators: dict[str, Operator], errors: Errors) -> None:

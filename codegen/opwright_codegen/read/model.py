@@ -11,6 +11,7 @@ from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.source import Source, Span, Text
 
 # They change metadata in place, but have functional variants that are no views.
+PYTORCHS = "aten"  # the namespace of PyTorch's operators, which its schema files do not write
 RESIZING = frozenset(("aten::resize_", "aten::resize_as_"))
 
 
@@ -202,6 +203,7 @@ class OperatorSet:
     operators: Mapping[str, Operator]
     groups: tuple[OperatorGroup, ...]
     sources: tuple[Source, ...] = field(compare=False, repr=False)
+    namespace: str = PYTORCHS  # of operators that are named without one
 
     @property
     def namespaces(self) -> tuple[str, ...]:

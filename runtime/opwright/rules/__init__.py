@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from opwright.names.packages import PackageOfFunctions, names_of_parts
 
 if TYPE_CHECKING:
+    from opwright.plans.plan import Plan
     from opwright.rules.factories import arange, copied, empty, eye, filled, full, like, linspace, overwritten, window
     from opwright.rules.joining import cat, stack
     from opwright.rules.pointwise import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from opwright_kernels.rules import *  # noqa: F403
 
 __all__ = [
+    "Plan",
     "added_outer",
     "added_product",
     "arange",

@@ -1,0 +1,100 @@
+"""What a rule of one's own says that it returns: any way to write Plan, nothing at all, and what is surely none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opwright import rules
+from opwright.plans.plan import Plan
+from opwright_codegen.bindings.bind import bind
+from opwright_codegen.errors import SchemaErrors
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.files import read
+from opwright_codegen.views.operators import namespace_view
+
+ONE = "- func: f(Tensor self) -> Tensor\n  meta: shapes:rule\n  dispatch:\n    CPU: xp.sin(self)\n"
+TWO = ONE.replace("-> Tensor", "-> (Tensor, Tensor)").replace("xp.sin(self)", "xp.sin(self), xp.cos(self)")
+CALLED = ONE.replace("shapes:rule", "rule(self)")
+
+ONE_PLAN = [
+    ("from opwright.plans import plan", "plan.Plan"),
+    ("from opwright.plans import plan as p", "p.Plan"),
+    ("from opwright import rules", "rules.Plan"),
+    ("import opwright", "opwright.rules.Plan"),
+    ("import opwright.rules", "opwright.rules.Plan"),
+    ("import opwright.plans.plan as p", "p.Plan"),
+    ("from opwright.rules import Plan as P", "P"),
+    ("from opwright.rules import Plan", "'Plan'"),
+    ("from __future__ import annotations\nfrom opwright.rules import Plan", "Plan"),
+    ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from opwright.rules import Plan as P", "'P'"),
+    ("from opwright.rules import Plan\nResult = Plan", "Result"),
+    ("import typing as t\nfrom opwright import rules", "t.Annotated[rules.Plan, 'row-major']"),
+    ("from opwright.plans.plan import PlanApart", "PlanApart"),
+    ("from opwright import rules\nclass Mine(rules.Plan): ...", "Mine"),
+]
+UNSAID = [("", ""), ("import typing", "typing.Any"), ("from typing import Any as A", "A"), ("", "object")]
+UNKNOWN = [("", "T"), ("Loop = Loop", "Loop"), ("from elsewhere import Result", "Result")]
+TWO_PLANS = [
+    ("from opwright import rules", "tuple[rules.Plan, rules.Plan]"),
+    ("import typing\nfrom opwright.rules import Plan as P", "typing.Tuple[P, 'P']"),
+    ("from opwright.rules import Plan\nPair = tuple[Plan, Plan]", "Pair"),
+    ("from opwright.rules import Plan", "list[Plan]"),
+    ("from collections import abc\nfrom opwright import rules", "abc.Sequence[rules.Plan]"),
+    ("from opwright import rules", "tuple[rules.Plan, ...]"),
+]
+
+
+def problems(folder: Path, entry: str, imports: str, returns: str) -> list[str]:
+    """What is wrong with an operator whose rule says that it `returns` something."""
+    arrow = f" -> {returns}" if returns else ""
+    folder.joinpath("ops.yaml").write_text(entry)
+    folder.joinpath("shapes.py").write_text(f"{imports}\n\ndef rule(self){arrow}:\n    ...\n")
+    operators = read([folder / "ops.yaml"])
+    found = KernelModules(["opwright.rules", "shapes"], [folder], of="rule")
+    try:
+        bind(namespace_view(operators, "aten", "demo"), operators, KernelModules([]), found, strict=True)
+    except SchemaErrors as raised:
+        return [f"{error.message}; {error.hint}" for error in raised.errors]
+    return []
+
+
+@pytest.mark.parametrize("imports, returns", [*ONE_PLAN, *UNSAID])
+def test_one_plan_may_be_written_in_any_way(imports: str, returns: str, tmp_path: Path) -> None:
+    assert problems(tmp_path, ONE, imports, returns) == []
+    assert problems(tmp_path, CALLED, imports, returns) == []
+
+
+@pytest.mark.parametrize("imports, returns", [*TWO_PLANS, *UNSAID, *UNKNOWN])
+def test_a_plan_for_each_result_too(imports: str, returns: str, tmp_path: Path) -> None:
+    assert problems(tmp_path, TWO, imports, returns) == []
+
+
+@pytest.mark.parametrize(
+    "entry, imports, returns, said",
+    [
+        (ONE, "", "int", "rule() gives int, and one plan for each formula is needed; a rule returns a Plan"),
+        (ONE, "import numpy as np", "np.ndarray", "gives np.ndarray, and one plan"),
+        (ONE, "", "None", "gives None, and one plan"),
+        (ONE, "from opwright import rules", "tuple[rules.Plan, rules.Plan]", "gives 2 plans, and one plan"),
+        (ONE, "from opwright import rules", "list[rules.Plan]", "gives any number of plans, and one plan"),
+        (TWO, "from opwright import rules", "rules.Plan", "gives one plan, and a plan for each of its 2 results"),
+        (TWO, "from opwright.rules import Plan as P", "tuple[P, P, P]", "gives 3 plans, and a plan for each of its 2"),
+    ],
+)
+def test_what_is_surely_wrong_is_said(entry: str, imports: str, returns: str, said: str, tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, entry, imports, returns)
+    assert said in found
+
+
+def test_operands_are_found_by_what_annotations_mean(tmp_path: Path) -> None:
+    imports = "import typing as t\nfrom opwright.arrays import annotations as a\n"
+    tmp_path.joinpath("shapes.py").write_text(f"{imports}def rule(x: t.Any, dim: a.Dim, y: 'a.Along'): ...\n")
+    rule = KernelModules([], [tmp_path], of="rule").find_path("shapes", "rule")
+    assert [(each.annotation, each.role) for each in rule.signature] == [("Any", ""), ("int", "Dim"), ("Any", "Along")]
+
+
+def test_the_class_of_plans_is_a_name_of_the_rules() -> None:
+    assert rules.Plan is Plan
+    assert "Plan" in dir(rules)
