@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from pipeline import generate, imported, new_namespace
 
+import opwright
+from opwright.dispatch.registry import registry
+from opwright.errors import RegistrationError
 from opwright_codegen.cli import main
 from opwright_codegen.hooks.project import Project
 
@@ -91,3 +96,36 @@ def test_a_setting_that_is_no_name(project: Path, capsys: pytest.CaptureFixture[
     Path("pyproject.toml").write_text(f'{SETTINGS}namespace = "a b"\n')
     assert main(["check"]) == 2
     assert "a name is expected for 'namespace' of [tool.opwright] [wrong-setting]" in capsys.readouterr().err
+
+
+def test_of_two_packages_one_has_the_kernels_of_an_operator(tmp_path: Path) -> None:
+    """The second import is an error, and leaves nothing behind, wherever a kernel is: which one served was left to the
+    order of imports."""
+    space = new_namespace()
+    for key, text in (("CPU", "self + 1"), ("CompositeImplicitAutograd", "sigmoid(self)")):
+        entry = f"- func: {space}::f(Tensor self) -> Tensor\n  dispatch:\n    {key}: {text}\n"
+        entry += "  meta: like(self)\n" if key == "CPU" else ""
+        more = f"- func: {space}::g(Tensor self) -> Tensor\n"
+        first, second = generate(tmp_path, entry), generate(tmp_path, entry + more)
+        with imported(first) as package:
+            with (
+                pytest.raises(
+                    RegistrationError,
+                    match=rf"{second.package.name} cannot be imported: {space}::f, which it declares at ops.yaml:1, "
+                    rf"has a {key} kernel already, of {first.package.name}, declared at ops.yaml:1. One of the two",
+                ),
+                imported(second),
+            ):
+                pass
+            assert f"{space}::g" not in registry.operators
+            assert package.ops.f(np.zeros(1)).shape == (1,)
+
+
+def test_an_operator_of_pytorchs_keeps_its_kernel(tmp_path: Path) -> None:
+    entry = "- func: aten::sqrt(Tensor self) -> Tensor\n  meta: like(self)\n  dispatch:\n    CPU: self + 1000\n"
+    with (
+        pytest.raises(RegistrationError, match="has a CPU kernel already, of opwright_aten"),
+        imported(generate(tmp_path, entry)),
+    ):
+        pass
+    assert opwright.sqrt(np.ones(1)).tolist() == [1.0]

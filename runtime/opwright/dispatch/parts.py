@@ -19,12 +19,15 @@ from typing import Any, Final
 from opwright.dispatch.batching_rules import BATCHING
 from opwright.dispatch.forms import operator_stub
 from opwright.dispatch.forward_rules import name_rules
+from opwright.dispatch.kernel_forms import Unbound, as_key
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registering import Row, WrapperRow
 from opwright.dispatch.registering import install as register
 from opwright.dispatch.registry import registry
 from opwright.dispatch.ufunc_kernels import note_ufunc
+from opwright.errors import RegistrationError
 from opwright.locks.forks import wait_for_imports_of
+from opwright.places import shown
 
 __all__ = ["Later", "Part", "functions_of", "install", "install_methods"]
 
@@ -57,16 +60,35 @@ class Part:
 def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str], batching: Sequence[str] = ()) -> None:
     """Define the operators of a generated package, and register what serves them. `batching` names the parts that have
     batching rules. Nothing of the parts is imported, but where another package has named an operator, too: then the
-    two have to declare it alike."""
+    two have to declare it alike, and one alone has its kernels. Raises RegistrationError where both have them."""
+    expanded = _Expanded(package, namespace, rows)
+    _check_not_taken(package, expanded.kernels, places)
     shared = [operator for part in rows for operator in _named(f"{package}.ops.{part}", namespace, rows[part], places)]
     for operator in shared:
         operator.load()
-    expanded = _Expanded(package, namespace, rows)
     register(namespace, expanded.kernels, expanded.wrappers)
     for module, names in expanded.forward.items():
         name_rules(module, names)
     for part in batching:
         BATCHING.name_module(f"{package}.{_BATCHING}.{part}", [f"{namespace}::{row[0]}" for row in rows[part]])
+
+
+def _check_not_taken(package: str, kernels: Sequence[Row], places: Mapping[str, str]) -> None:
+    """Raise RegistrationError for a kernel of an operator that another package, or a Library, has one of at that key:
+    which is served would depend on the order of imports."""
+    with registry.lock:
+        for name, key, module, *_ in kernels:
+            known = registry.operators.get(name)
+            if known is None or not module:
+                continue
+            home = "" if known.home is None else known.home.module.rpartition(".ops.")[0]
+            taken = known.registrations.get(as_key(key), ())
+            if home != package and not all(isinstance(each.kernel, Unbound) for each in taken):
+                raise RegistrationError(
+                    f"{package} cannot be imported: {name}, which it declares at {places[name]}, has a {key} kernel "
+                    f"already, of {home or 'a Library'}, declared at {shown(known.where)}. One of the two has to give "
+                    "its operator another namespace"
+                )
 
 
 def _named(
