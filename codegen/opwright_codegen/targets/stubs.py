@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.kernels.declared import with_out
 from opwright_codegen.read.autogen import IMPLIED_TAGS
+from opwright_codegen.read.model import Operator
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.lookup import Lookup, Lookups
 from opwright_codegen.targets.named import Named, named_view, taken_by_name
@@ -141,13 +142,26 @@ def _declaration(view: OperatorView, out: OperatorView | None, shared: frozenset
     if tags:
         arguments.append(quoted(tags))
     if operator.doc and operator.kind is SchemaKind.OUT and not view.is_merged:
-        arguments.append(f"doc={fill_string(operator.doc, 8)}".replace("\n        ", "\n    "))
+        arguments.append(_filled("doc", operator.doc))
     if out is not None:
         arguments.append(f"out={quoted(out.schema.name.overload)}")
         if out.operator.tags != (operator.tags - {"core"}) | {"out"}:
             arguments.append(f"out_tags={quoted(' '.join(sorted(out.operator.tags - shared)))}")
+    if operator.dtypes and operator.expression is None:
+        arguments.append(_filled("dtypes", _dtypes(operator)))
     head = f"{view.private} = declare(" if alone is None else f"{alone}, {view.private} = declare.alone("
     return hugged(head, arguments, ")")
+
+
+def _filled(name: str, text: str) -> str:
+    return f"{name}={fill_string(text, 8)}".replace("\n        ", "\n    ")
+
+
+def _dtypes(operator: Operator) -> str:
+    """Return the dtypes of an operator's C or CUDA kernel, and of arguments that are always of one."""
+    results = {result.name for result in operator.schema.returns}
+    always = [f"{text.text}: {dtype}" for text, dtype in operator.dtype_of if text.text not in results]
+    return "; ".join([" ".join(operator.dtypes or ()), *always])
 
 
 def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookups: Lookups) -> Stub:

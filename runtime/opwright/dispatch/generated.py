@@ -41,39 +41,55 @@ class Declarations:
         self._declared: dict[str, list[Operator]] = {}
 
     def __call__(
-        self, schema: str, tags: str = "", doc: str = "", *, out: str = "", out_tags: str | None = None
+        self,
+        schema: str,
+        tags: str = "",
+        doc: str = "",
+        *,
+        out: str = "",
+        out_tags: str | None = None,
+        dtypes: str = "",
     ) -> Operator:
         """Return the operator, which `parts.install` has named. Packages that declare one alike share it.
 
         `out` is the overload of its out variant, which takes one argument more and has the operator's tags (but for
-        `core`) and `out`, where there are no `out_tags`. Raises RegistrationError where another declaration has the
-        name.
+        `core`) and `out`, where there are no `out_tags`. `dtypes` are those of its C kernel, `float32 float64`, then
+        `; target: int64` for an argument that is always of one.
+
+        Raises RegistrationError where another declaration has the name.
         """
-        made = self._declare(schema, tags, doc)
+        made = self._declare(schema, tags, doc, dtypes)
         if out:
             if out_tags is None:
                 out_tags = " ".join([each for each in tags.split() if each != "core"] + ["out"])
-            self._declare(_with_out(schema, out), out_tags, "")
+            self._declare(_with_out(schema, out), out_tags, "", dtypes)
         return made
 
     def alone(
-        self, schema: str, tags: str = "", doc: str = "", *, out: str = "", out_tags: str | None = None
+        self,
+        schema: str,
+        tags: str = "",
+        doc: str = "",
+        *,
+        out: str = "",
+        out_tags: str | None = None,
+        dtypes: str = "",
     ) -> tuple[Overloaded, Operator]:
         """Define the one operator of its name, its out variant aside; return all of that name, and the operator."""
-        made = self(schema, tags, doc, out=out, out_tags=out_tags)
+        made = self(schema, tags, doc, out=out, out_tags=out_tags, dtypes=dtypes)
         return self.overloaded(made), made
 
     def overloaded(self, first: Operator) -> Overloaded:
         """Return all declared operators of one name."""
         return Overloaded(first, *[each for each in self._declared[first.base] if each is not first])
 
-    def _declare(self, schema: str, tags: str, doc: str) -> Operator:
+    def _declare(self, schema: str, tags: str, doc: str, dtypes: str) -> Operator:
         at = schema.index("(")
         name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
         where = self._places[name]
         known = registry.operators[name]  # without the lock: Note [Parts and the lock]
         if not known.is_declared:
-            known.declare(declaration, tuple(sorted(self._tags.union(tags.split()))), doc)
+            known.declare(declaration, tuple(sorted(self._tags.union(tags.split()))), doc, dtypes)
         elif known.declaration != declaration:
             raise RegistrationError(
                 f"{name} is declared in two ways: {known.declaration} at {shown(known.where)}, "

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Operator", "find_operator"]
 
 Kernel = Callable[..., Any]
-_DECLARED: Final = frozenset(("_stub", "declaration", "doc", "result", "straight_stub", "tags"))  # by a part
+_DECLARED: Final = frozenset(("_stub", "declaration", "doc", "dtypes", "result", "straight_stub", "tags"))  # by a part
 
 _CALLS: Final = 8  # to repay the rendering of a stub
 
@@ -47,7 +47,7 @@ class Operator(OverloadFacts):
     """
 
     __slots__ = (
-        "__weakref__", "_parts", "_signature", "_stub", "base", "calls", "declaration", "doc", "home",
+        "__weakref__", "_parts", "_signature", "_stub", "base", "calls", "declaration", "doc", "dtypes", "home",
         "namespace", "overload", "renderer", "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
@@ -94,10 +94,11 @@ class Operator(OverloadFacts):
             return False
         return True
 
-    def declare(self, declaration: str, tags: tuple[str, ...], doc: str) -> None:
+    def declare(self, declaration: str, tags: tuple[str, ...], doc: str, dtypes: str = "") -> None:
         """Take what a generated module declares. Without the lock: Note [Parts and the lock] in `parts`."""
         self.tags = tags
         self.doc = doc
+        self.dtypes = dtypes  # of a C kernel, as `Declarations` takes them
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.straight_stub: Kernel | None = None
         self._stub: Kernel | None = self  # until a function takes its place: out variants have none

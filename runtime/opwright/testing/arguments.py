@@ -8,14 +8,14 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.dtypes import DType, bool_, float32, float64, int64
+from opwright.arrays.dtypes import DType, as_dtype, bool_, float32, float64, int64
 from opwright.dispatch.declarations import REQUIRED
 from opwright.testing.layouts import make_tensor
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["draw"]
+__all__ = ["declared_dtypes", "draw"]
 
 _POSITIONS: Final = ("index", "indices", "target", "sorter", "boundaries_index", "position", "label")
 _TRUTHS: Final = ("mask", "condition", "attn_mask")
@@ -38,6 +38,7 @@ class _Draw:
         self._sizes = random.choice(((2, 3), (3, 2), (2,), (3,), (4, 2, 3)))
         self._shape = self._first_shape()
         self._tensors = 0
+        self._always = dtypes_of_arguments(operator)
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         operator = self._operator
@@ -91,7 +92,9 @@ class _Draw:
         first, self._tensors = self._tensors == 0, self._tensors + 1
         shape = self._shape if first or same or self._random.random() < 0.5 else self._related_shape()
         dtype, high = self._dtype, 4
-        if not first or name in (*_POSITIONS, *_TRUTHS):
+        if name in self._always:
+            dtype, high = self._always[name], 2
+        elif not first or name in (*_POSITIONS, *_TRUTHS):
             if any(word in name for word in _TRUTHS):
                 dtype = bool_
             elif any(word in name for word in _POSITIONS):
@@ -141,6 +144,18 @@ class _Draw:
             return random.choice((order, [0], [-1], order[:2], [0, -1]))
         length = random.choice((1, 2, 3, ndim, max(ndim - 2, 1), 2 * ndim))
         return [random.choice((1, 1, 1, 2, 0, 3))] * length
+
+
+def declared_dtypes(operator: Operator) -> tuple[DType, ...]:
+    """Return the dtypes that an operator's declaration lists, none where it lists none: it may take others, too, which
+    its `meta` casts to them."""
+    return tuple(map(as_dtype, operator.dtypes.partition(";")[0].split()))
+
+
+def dtypes_of_arguments(operator: Operator) -> dict[str, DType]:
+    """Return the arguments that are always of one dtype, with it."""
+    pairs = (each.strip().split(": ") for each in operator.dtypes.split(";")[1:])
+    return {name: as_dtype(dtype) for name, dtype in pairs}
 
 
 def draw(operator: Operator, dtype: DType, situation: str, random: Random) -> tuple[list[Any], dict[str, Any]]:

@@ -1,12 +1,14 @@
 """Inputs for an operator, drawn from its schema: dtypes, and layouts from 0-dim to expanded.
 
-Drawing is blind, and the operator judges: its fake kernel first, which costs no more than the shapes, then the operator
-itself. What both take is a sample.
+What the declaration lists is drawn first. Else drawing is blind, and the operator judges: its fake kernel first, which
+costs no more than the shapes, then the operator itself. What both take is a sample. What is refused for a reason that
+further draws do not change, such as the dtype, is not drawn again.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -33,7 +35,7 @@ from opwright.dispatch.packets import Packet
 from opwright.errors import DispatchError, FakeKernelError, LibraryMissingError
 from opwright.fake import FakeTensorMode
 from opwright.tensors.tensor import Tensor
-from opwright.testing.arguments import draw
+from opwright.testing.arguments import declared_dtypes, draw
 from opwright.testing.layouts import SITUATIONS, Copies
 
 __all__ = ["DTYPES", "Sample", "samples"]
@@ -41,7 +43,10 @@ __all__ = ["DTYPES", "Sample", "samples"]
 DTYPES: Final = (
     float32, float64, int64, bool_, complex64, float16, bfloat16, int32, int16, int8, uint8, complex128,
 )  # fmt: skip
-_TRIES: Final = 200
+_TRIES: Final = 50  # for one sample
+_EQUAL: Final = 16  # errors of one text: the situation is none of the operator's
+_OF_DTYPE: Final = 4  # such errors about the dtype, one after another
+_REFUSALS: Final = 2  # situations that ended so, before any sample of the dtype
 
 
 @dataclass(frozen=True)
@@ -101,26 +106,59 @@ def samples(
             yield from samples(operator, dtypes=dtypes, situations=situations, seed=seed, by_fakes=by_fakes)
         return
     operator = find_operator(op.removesuffix(".default")) if isinstance(op, str) else op
-    has_tensors = bool(operator.signature.tensors)
-    for dtype in map(as_dtype, dtypes if has_tensors else dtypes[:1]):
-        for situation in situations if has_tensors else situations[:1]:
-            random = Random(f"{operator.name} {dtype} {situation} {seed}")
-            found = _search(operator, dtype, situation, random, by_fakes)
-            if found is not None:
-                yield found
+    wanted = list(map(as_dtype, dtypes))
+    if not operator.signature.tensors:
+        wanted, situations = wanted[:1], situations[:1]
+    listed = declared_dtypes(operator)
+    for dtype in sorted(wanted, key=lambda each: each not in listed):
+        yield from _of_dtype(operator, dtype, situations, seed, by_fakes)
 
 
-def _search(operator: Operator, dtype: DType, situation: str, random: Random, by_fakes: bool) -> Sample | None:
+def _of_dtype(
+    operator: Operator, dtype: DType, situations: Sequence[str], seed: int, by_fakes: bool
+) -> Iterator[Sample]:
+    """Yield a sample for each situation. A dtype that two of them were refused for is none of the operator's."""
+    refused = 0
+    for situation in situations:
+        random = Random(f"{operator.name} {dtype} {situation} {seed}")
+        found = _search(operator, dtype, situation, random, by_fakes)
+        if isinstance(found, Sample):
+            refused = -len(situations)  # it is: other draws failed by chance
+            yield found
+        elif found is not None and _is_about_dtype(found, dtype):
+            refused += 1
+            if refused == _REFUSALS:
+                return
+
+
+def _search(
+    operator: Operator, dtype: DType, situation: str, random: Random, by_fakes: bool
+) -> Sample | Exception | None:
+    """Return a sample; else the error that is met again and again, None where errors differ."""
+    errors: Counter[str] = Counter()
+    of_dtype = 0  # one after another
     for _ in range(_TRIES):
         args, kwargs = draw(operator, dtype, situation, random)
         found = Sample(tuple(args), kwargs)
-        if (not by_fakes or _is_taken_by_fakes(operator, found)) and _is_taken(operator, found):
+        error = _refusal_of_fakes(operator, found) if by_fakes else None
+        error = error or _refusal(operator, found)
+        if error is None:
             return found
+        errors[str(error)] += 1
+        of_dtype = of_dtype + 1 if _is_about_dtype(error, dtype) else 0
+        if of_dtype == _OF_DTYPE or errors[str(error)] == _EQUAL:
+            return error
     return None
 
 
-def _is_taken_by_fakes(operator: Operator, sample: Sample) -> bool:
-    """Whether the fake kernel answers. What only it cannot say does not count against the operator."""
+def _is_about_dtype(error: Exception, dtype: DType) -> bool:
+    """Whether a message names the dtype, or speaks of dtypes: other numbers of that dtype are refused as well."""
+    said = str(error)
+    return str(dtype) in said or "dtype" in said
+
+
+def _refusal_of_fakes(operator: Operator, sample: Sample) -> Exception | None:
+    """Return what the fake kernel raises. What only it cannot say does not count against the operator."""
     mode = FakeTensorMode()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -130,14 +168,14 @@ def _is_taken_by_fakes(operator: Operator, sample: Sample) -> bool:
                 operator(*faked.args, **faked.kwargs)
         except (FakeKernelError, DispatchError) as error:
             if isinstance(error, DispatchError) and "fake kernel" not in str(error):
-                return False
-        except Exception:
-            return False
-    return True
+                return error
+        except Exception as error:
+            return error
+    return None
 
 
-def _is_taken(operator: Operator, sample: Sample) -> bool:
-    """Whether the operator answers."""
+def _refusal(operator: Operator, sample: Sample) -> Exception | None:
+    """Return what the operator raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -145,6 +183,6 @@ def _is_taken(operator: Operator, sample: Sample) -> bool:
             operator(*real.args, **real.kwargs)
         except LibraryMissingError:  # no other arguments help
             raise
-        except Exception:
-            return False
-    return True
+        except Exception as error:
+            return error
+    return None

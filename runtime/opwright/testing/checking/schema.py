@@ -10,6 +10,7 @@ from opwright.tags import Tag
 from opwright.tensors.results import share_memory
 from opwright.testing.checking.calls import Call, Operand
 from opwright.testing.checking.declared import Declared
+from opwright.testing.checking.kernel_answers import shared_answers
 from opwright.testing.checking.observing import Observed, observe
 from opwright.testing.checking.plain_arrays import check_plain_arrays
 from opwright.testing.checking.variations import writes_with_others
@@ -19,12 +20,13 @@ __all__ = ["check_schema", "undeclared"]
 
 def check_schema(call: Call) -> None:
     """Raise ContractError where a call and the declaration disagree on writes and shared memory, or where plain arrays
-    in place of Tensors give something else."""
+    in place of Tensors give something else, or a kernel returns what it was given."""
     with no_grad():
         copied = call.copied()
         observed = observe(copied, copied)
         declared = Declared(call.operator)
         problems = [*undeclared(observed, declared), *_not_performed(call, observed, declared)]
+        problems += shared_answers(call.copied(), declared)
     if problems:
         raise ContractError("\n".join(dict.fromkeys(problems)))
     check_plain_arrays(call)

@@ -18,7 +18,7 @@ from ..where import PLACES
 declare = Declarations("demo", PLACES)
 
 
-_axpy_default = declare("axpy(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor")
+_axpy_default = declare("axpy(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor", dtypes="float32 float64")
 _axpy_out = declare(
     "axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)",
     "generated out",
@@ -42,7 +42,7 @@ def axpy(x=NOT_GIVEN, y=NOT_GIVEN, *, alpha=1.0, **named):
     return find2(_axpy_default, x, y)(x, y, alpha)
 
 
-_row_sums = declare("row_sums(Tensor int, *, bool n, int size) -> Tensor")
+_row_sums = declare("row_sums(Tensor int, *, bool n, int size) -> Tensor", dtypes="float32 float64")
 
 
 @function_of(Overloaded(_row_sums), _row_sums)
@@ -52,7 +52,10 @@ def row_sums(*args, **kwargs):
     return _row_sums.call_by_name(args, kwargs)
 
 
-_words = declare("words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor stream)")
+_words = declare(
+    "words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor stream)",
+    dtypes="bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 complex64 complex128",
+)
 words_result = result_class(_words, "words_result", __name__)
 
 
@@ -66,7 +69,7 @@ def words(*args, **kwargs):
     return _words.call_by_name(args, kwargs)
 
 
-_twice = declare("twice(Tensor x, float by) -> Tensor")
+_twice = declare("twice(Tensor x, float by) -> Tensor", dtypes="float32")
 
 
 @function_of(Overloaded(_twice), _twice)
@@ -78,7 +81,7 @@ def twice(x=NOT_GIVEN, by=NOT_GIVEN, **named):
     return find1(_twice, x)(x, by)
 
 
-_rows = declare("rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor")
+_rows = declare("rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor", dtypes="int64")
 
 
 @function_of(Overloaded(_rows), _rows)
@@ -94,6 +97,7 @@ _blend = declare(
     "blend(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None, bool? "
     "flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0) -> (Tensor blended, "
     "Tensor positive)",
+    dtypes="float32 float64 int16; index: int64",
 )
 blend_result = result_class(_blend, "blend_result", __name__)
 
@@ -141,6 +145,7 @@ _blend_host = declare(
     "blend_host(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None, "
     'bool? flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0, str mode="up", '
     "str? note=None) -> (Tensor blended, Tensor positive)",
+    dtypes="float32 float64 int16; index: int64",
 )
 blend_host_result = result_class(_blend_host, "blend_host_result", __name__)
 
@@ -194,7 +199,11 @@ def blend_host(
     )
 
 
-_scale_ = declare("scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)", "inplace")
+_scale_ = declare(
+    "scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)",
+    "inplace",
+    dtypes="float32 float64 int64 complex64 complex128 bool uint8",
+)
 
 
 @function_of(Overloaded(_scale_), _scale_)
@@ -206,7 +215,7 @@ def scale_(self=NOT_GIVEN, by=NOT_GIVEN, **named):
     return find1(_scale_, self)(self, by)
 
 
-_swap = declare("swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()")
+_swap = declare("swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()", dtypes="float32 float64")
 
 
 @function_of(Overloaded(_swap), _swap)

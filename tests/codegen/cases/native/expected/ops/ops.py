@@ -8,7 +8,7 @@ from ..where import PLACES
 declare = Declarations("demo", PLACES)
 
 
-_axpy_default = declare("axpy(Tensor self, Tensor y, *, float alpha=1.0) -> Tensor")
+_axpy_default = declare("axpy(Tensor self, Tensor y, *, float alpha=1.0) -> Tensor", dtypes="float32 float64")
 _axpy_out = declare(
     "axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)",
     "generated out",
@@ -32,7 +32,10 @@ def axpy(self=NOT_GIVEN, y=NOT_GIVEN, *, alpha=1.0, **named):
     return find2(_axpy_default, self, y)(self, y, alpha)
 
 
-_words = declare("words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor status)")
+_words = declare(
+    "words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor status)",
+    dtypes="bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 complex64 complex128",
+)
 words_result = result_class(_words, "words_result", __name__)
 
 
@@ -45,7 +48,7 @@ def words(*args, **kwargs):
     return _words.call_by_name(args, kwargs)
 
 
-_rows = declare("rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor")
+_rows = declare("rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor", dtypes="int64")
 
 
 @function_of(Overloaded(_rows), _rows)
@@ -61,6 +64,8 @@ _step = declare(
     "step(Tensor(a!) param, Tensor grad, Tensor(b!)? state, Tensor? mask, *, int? count, float[] betas, Scalar by, "
     'Scalar? limit, str mode="sum", bool[]? which, int[2] size, Tensor(c!) out) -> Tensor(c!)',
     "out",
+    dtypes="bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 complex64 complex128; mask: bool; "
+    "out: int64",
 )
 
 
@@ -101,7 +106,10 @@ def step(
 
 
 _compared, _compared_default = declare.alone(
-    "compared(Tensor self, Tensor other) -> Tensor", out="out", out_tags="generated out"
+    "compared(Tensor self, Tensor other) -> Tensor",
+    out="out",
+    out_tags="generated out",
+    dtypes="int64 float32; out: bool",
 )
 
 
@@ -112,7 +120,7 @@ def compared(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_compared_default, self, other)(self, other)
 
 
-_halve_ = declare("halve_(Tensor(a!) self) -> Tensor(a!)", "inplace")
+_halve_ = declare("halve_(Tensor(a!) self) -> Tensor(a!)", "inplace", dtypes="float32")
 
 
 @function_of(Overloaded(_halve_), _halve_)
