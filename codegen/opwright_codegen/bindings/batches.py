@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.bindings.core_dimensions import has_sizes_of_operands, read_signature, takes_signature
 from opwright_codegen.bindings.family_calls import FAMILIES, Family, Value, family_call
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.errors import Errors, SchemaError
@@ -101,6 +102,10 @@ def family_of(schema: FunctionSchema, formula: Formula, rules: KernelModules) ->
     assert rule is not None  # the formula is bound
     places = {argument.name: place for place, argument in enumerate(schema.arguments)}
     tensors = {place for place, argument in enumerate(schema.arguments) if argument.type.is_tensor_like}
+    if takes_signature(rule) and has_sizes_of_operands(
+        call, rule, frozenset(schema.arguments[p].name for p in tensors)
+    ):
+        return None
     positions: list[tuple[str, int]] = []
     constants: dict[str, object] = {}
     for role, value in _passed(call, rule):
@@ -166,7 +171,9 @@ def _family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object
         return Family("Along", operands, tuple(keywords))
     text = constants.get("CoreDimensions")
     if (cores := of("Cores")) and isinstance(text, str) and constants.get("Batched", True) is True:
-        return Family("Leading", tuple(zip(cores, _counts(text), strict=True)))
+        signature = read_signature(text)
+        counts = None if signature is None else signature.counts
+        return None if counts is None else Family("Leading", tuple(zip(cores, counts, strict=True)))
     if leading := [(position, _LEADING[role]) for role, position in positions if role in _LEADING]:
         return Family("Leading", tuple(leading))
     if folded := [(position, _FOLDED[role]) for role, position in positions if role in _FOLDED]:
@@ -174,9 +181,3 @@ def _family(positions: Sequence[tuple[str, int]], constants: Mapping[str, object
         core = spatial + 1 if isinstance(spatial, int) else folded[0][1]
         return Family("Folded", tuple(position for position, _ in folded), (("core", core),))
     return None
-
-
-def _counts(signature: str) -> list[int]:
-    """Return the number of dimensions of each operand, of `(m,k),(k,n)->(m,n)`."""
-    groups = signature.replace(" ", "").partition("->")[0].strip("()").split("),(")
-    return [len([name for name in group.split(",") if name]) for group in groups]

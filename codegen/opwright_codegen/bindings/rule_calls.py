@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from opwright_codegen.bindings.core_dimensions import check_signature, takes_signature
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.formula.ast import (
     Binary,
@@ -32,7 +33,6 @@ __all__ = ["check_rule_call"]
 _INTEGERS = frozenset(("int", "Shape", "Sequence[int]", "list[int]", "tuple[int, ...]", "None"))
 _WORD = re.compile(r"'([^']*)'")
 _DTYPE_KINDS = ("bool", "integer", "floating", "complex", "float16", "bfloat16", "float32", "float64")
-_GROUP = re.compile(r"\(\s*(?:[A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)?\s*\)")
 _TYPES_OF_SIZES = ("int", "SymInt")
 
 
@@ -66,13 +66,20 @@ def check_rule_call(
     by_name = {parameter.name: parameter for parameter in rule.signature}
     passed = [*zip(positional, call.arguments, strict=False)]
     passed += [(by_name[name], value) for name, value in call.keywords if name in by_name]
+    if takes_signature(rule):
+        sizes = ((name, value) for name, value in call.keywords if name not in by_name)
+        passed += [(Parameter(name, "int"), value) for name, value in sizes if not _is_text(value)]
     if rule.vararg is not None:
         rest = Parameter(rule.vararg, rule.vararg_annotation)
         passed += [(rest, value) for value in call.arguments[len(positional) :]]
     for parameter, value in passed:
         wrong = [*_check_value(parameter, value, rule, schema, at)]
         yield from wrong or _check_sort(parameter, value, rule, schema, at, given)
-    yield from _check_signature(call, rule, at)
+    yield from check_signature(call, rule, at)
+
+
+def _is_text(value: Formula) -> bool:
+    return isinstance(value, Constant) and isinstance(value.value, str)
 
 
 def _count(number: int, noun: str) -> str:
@@ -213,31 +220,3 @@ def _not_integer(value: Formula, schema: FunctionSchema, none: bool) -> tuple[Fo
 
 def _a(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
-
-
-def _check_signature(call: Call, rule: KernelFunction, at: Span) -> Iterator[SchemaError]:
-    """Check a signature such as `"(m,k),(k,n)->(m,n)"`: well formed, a group for each operand, no size from nowhere."""
-    first = rule.positional[:1]
-    if not (first and first[0].annotation == "CoreDimensions" and call.arguments):
-        return
-    value = call.arguments[0]
-    if not (isinstance(value, Constant) and isinstance(value.value, str)):
-        return
-    span = value.span or at
-    inputs, arrow, output = value.value.partition("->")
-    groups = _GROUP.findall(inputs)
-    is_whole = re.sub(r"\s", "", inputs) == re.sub(r"\s", "", ",".join(groups))
-    if not (arrow and is_whole and _GROUP.fullmatch(output.strip())):
-        hint = 'as in "(m,k),(k,n)->(m,n)"'
-        yield SchemaError("core-dimensions", f"{value.value!r} is no signature of core dimensions", span, hint)
-        return
-    operands = len(call.arguments) - 1
-    if len(groups) != operands:
-        are = "is" if operands == 1 else "are"
-        message = f"the signature has {_count(len(groups), 'operand')}, and {operands} {are} given"
-        yield SchemaError("core-dimensions", message, span)
-    known = set(re.findall(r"\w+", inputs))
-    for name in re.findall(r"\w+", output):
-        if name not in known:
-            message = f"no operand has the size {name!r} of the result"
-            yield SchemaError("core-dimensions", message, span)

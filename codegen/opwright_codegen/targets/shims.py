@@ -220,15 +220,26 @@ class ShimBuilder:
         return [*statements, *self._written(names, used)]
 
     def plan_formulas(self, meta: Plans) -> list[Formula]:
-        """Return the formulas that give the plans. What rules of users return is looked at."""
+        """Return the formulas that give the plans. What rules of users return is looked at: their plans have the
+        operands that the kernel is given, whether the rule planned with all of them or not."""
         formulas = [self.rule_call(formula) for formula in meta.formulas]
         if not self._paths():
             return formulas
         returns = self.schema.returns
         if len(returns) > 1 and len(formulas) == 1:
-            return [Call(Verbatim("plans_of"), (formulas[0], Verbatim(str(len(returns)))))]
+            return [
+                Call(Verbatim("plans_of"), (formulas[0], Verbatim(str(len(returns))), *self._planned_operands(meta)))
+            ]
         check = "plans_of" if returns and returns[0].type.is_list_like else "plan_of"
-        return [Call(Verbatim(check), (formula,)) for formula in formulas]
+        given = self._planned_operands(meta) if check == "plan_of" else ()
+        checked = [Call(Verbatim(check), (formulas[0], *given))]
+        return [*checked, *(Call(Verbatim(check), (formula,)) for formula in formulas[1:])]
+
+    def _planned_operands(self, meta: Plans) -> tuple[Formula, ...]:
+        """Return the arguments that the first plan's operands are, where all are arguments, one by one."""
+        names = [name for name in meta.operands if name is not None]
+        is_each = len(names) == len(meta.operands) and not meta.is_list
+        return tuple(Reference(Kind.ARGUMENT, name) for name in names) if is_each else ()
 
     def rule_call(self, formula: Formula) -> Formula:
         """Return a formula of `meta` with rules named as the module has them."""

@@ -13,7 +13,19 @@ from opwright.names.packages import PackageOfFunctions, names_of_parts
 
 if TYPE_CHECKING:
     from opwright.plans.plan import Plan
-    from opwright.rules.factories import arange, copied, empty, eye, filled, full, like, linspace, overwritten, window
+    from opwright.rules.factories import (
+        arange,
+        copied,
+        empty,
+        eye,
+        filled,
+        full,
+        like,
+        linspace,
+        overwritten,
+        sized,
+        window,
+    )
     from opwright.rules.joining import cat, stack
     from opwright.rules.pointwise import (
         clamped,
@@ -94,6 +106,7 @@ __all__ = [
     "scan",
     "selection_overlaid",
     "shuffled",
+    "sized",
     "slice_overlaid",
     "stack",
     "trace",

@@ -9,16 +9,26 @@ from typing import Any
 from opwright.arrays import layouts
 from opwright.arrays.annotations import DtypeKinds, Elementwise, Size, Target
 from opwright.arrays.devices import Device, as_device
-from opwright.arrays.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, to_complex
-from opwright.arrays.promotion import scalar_dtype
+from opwright.arrays.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, opmath, to_complex
+from opwright.arrays.layouts import contiguous_strides
+from opwright.arrays.promotion import result_type, scalar_dtype
 from opwright.arrays.sizes import SymInt, holds, is_symbolic
 from opwright.plans.forms import Form, Forms
-from opwright.plans.operands import check_accepted, check_number, formatted_strides, kept_strides, memory_format_name
+from opwright.plans.operands import (
+    NUMBERS,
+    check_accepted,
+    check_number,
+    formatted_strides,
+    kept_strides,
+    memory_format_name,
+    needs_cast,
+)
 from opwright.plans.plan import Plan, PlanApart
 
 _CPU = Device("cpu")
 _likes = Forms()
 _sized = Forms()
+_of_operands = Forms()
 
 
 def like(self: Elementwise, *, dtype: object = None, memory_format: object = None) -> Plan:
@@ -112,6 +122,35 @@ def empty(
         strides = formatted_strides(shape, memory_format_name(memory_format)) if stride is None else tuple(stride)
         form = _sized.keep(key, Form(shape, strides, get_default_dtype() if dtype is None else as_dtype(dtype)))
     return Plan(form, device=_CPU if device is None else as_device(device))
+
+
+def sized(size: int | Sequence[int], *operands: Any, dtype: object = None, accepts: DtypeKinds | None = None) -> Plan:
+    """Plan a new array of this size, row-major, on the device of the operands: `sized([indptr.shape[0] - 1], values)`.
+
+    Operands are promoted together, and the kernel gets them in that dtype; it is the result's, too, unless `dtype` is
+    given. `accepts` lists the kinds of it that are served, as for `pointwise`. Other arguments of the operator reach
+    the kernel as they are. Raises RuntimeError for a negative size, DispatchError for a dtype that is not accepted.
+    """
+    shape = (size,) if isinstance(size, int | SymInt) else tuple(size)
+    key = (
+        shape,
+        dtype,
+        accepts,
+        *[type(each) if isinstance(each, NUMBERS) else (each.ndim, each.dtype) for each in operands],
+    )
+    form = _of_operands.get(key)
+    if form is None:
+        for length in shape:
+            if not holds(length >= 0):
+                raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
+        common = result_type(*operands) if operands else get_default_dtype()
+        check_accepted(accepts, common)
+        compute = opmath(common)
+        casts = tuple([needs_cast(each, compute) for each in operands])
+        result = common if dtype is None else as_dtype(dtype)
+        made = Form(shape, contiguous_strides(shape), result, common, compute, None, casts)
+        form = _of_operands.keep(key, made)
+    return Plan(form, operands)
 
 
 def full(size: Size, fill_value: complex, *, dtype: object = None, device: object = None) -> Plan:

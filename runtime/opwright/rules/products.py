@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from opwright.arrays import layouts
 from opwright.arrays.annotations import Along, Batched, CoreDimensions, Cores, Dim, DtypeKinds, Matrices
@@ -15,9 +14,9 @@ from opwright.errors import DispatchError
 from opwright.plans.forms import Form, Forms
 from opwright.plans.operands import check_accepted, check_number
 from opwright.plans.plan import Plan, PlanApart
+from opwright.rules.core_dimensions import CoreSizes, read_signature
 from opwright.rules.pointwise import pointwise
 
-_DOT: Final = "(n),(n)->()"  # NumPy's `dot` is `matmul` as well
 _known = Forms()
 _added = Forms()
 
@@ -28,60 +27,48 @@ def gufunc(
     dtype: object = None,
     accepts: DtypeKinds | None = None,
     batched: Batched = True,
+    **sizes: int | str,
 ) -> Plan:
     """Plan an operator on the last dimensions, named in `signature` as NumPy does (`"(m,k),(k,n)->(m,n)"`); the ones
     before broadcast.
+
+    A dimension may be a number (`(3),(3)->(3)`), be missing (`(m?,n),(n,p?)->(m?,p?)`), or be 1 where others are not
+    (`(n),(n|1)->()`), as NEP 20 has it: the kernel gets operands as they are. Sizes of the result are formulas of the
+    others (`(n)->(n+1)`), or said by name: `gufunc("(n,d)->(p)", x, p=n*(n-1)//2)`, `gufunc("(n,d)->(n,k)", x, k=k)`
+    with an argument `k`; in Python a formula is a text, `p="n*(n-1)//2"`.
 
     Operands must have one dtype; the result is contiguous. `accepts` lists the kinds of dtypes that are served, as
     for `pointwise`; without `batched` there are no dimensions before the named ones. Raises RuntimeError naming the
     sizes that do not fit, or the dtypes.
     """
     seen: list[Any] = [signature, dtype, accepts, batched]
+    if sizes:
+        seen += sizes.items()
     for operand in operands:
         seen += (operand.shape, operand.dtype)
     key = tuple(seen)
     form = _known.get(key)
     if form is None:
-        form = _gufunc_form(signature, operands, dtype, batched)
+        form = _gufunc_form(signature, operands, dtype, batched, sizes)
         check_accepted(accepts, form.common)
         _known.keep(key, form)
     return Plan(form, operands)
 
 
-def _gufunc_form(signature: str, operands: Sequence[Any], dtype: object, batched: bool) -> Form:
-    groups, output = _core_dimensions(signature)
-    sizes: dict[str, int] = {}
-    batches = []
-    for place, (names, operand) in enumerate(zip(groups, operands, strict=True)):
-        if operand.ndim < len(names) or (not batched and operand.ndim > len(names)):
-            least = "at least " if batched else ""
-            dimensions = "dimension" if len(names) == 1 else "dimensions"
-            hint = "; matmul takes matrices, too" if signature == _DOT and operand.ndim > 1 else ""
-            raise RuntimeError(
-                f"argument {place} must have {least}{len(names)} {dimensions}, but has {operand.ndim}{hint}"
-            )
-        split = operand.ndim - len(names)
-        batches.append(operand.shape[:split])
-        for name, size in zip(names, operand.shape[split:], strict=True):
-            if not holds(sizes.setdefault(name, size) == size):
-                shapes = " and ".join("x".join(map(str, each.shape)) for each in operands)
-                raise RuntimeError(f"shapes {shapes} do not fit {signature}: {name} is {sizes[name]} and {size}")
+def _gufunc_form(
+    signature: str, operands: Sequence[Any], dtype: object, batched: bool, given: Mapping[str, int | str]
+) -> Form:
+    sizes = CoreSizes(read_signature(signature), given)
+    batches = sizes.split([operand.shape for operand in operands], batched=batched)
     common = as_dtype(operands[0].dtype)
     for operand in operands[1:]:
         if operand.dtype != common:
             raise RuntimeError(f"expected operands of one dtype, but got: {common} != {operand.dtype}")
-    shape = layouts.broadcast_shapes(batches) + tuple(sizes[name] for name in output)
+    shape = layouts.broadcast_shapes(batches) + sizes.result()
     result = common if dtype is None else as_dtype(dtype)
     compute = opmath(common)
     casts = tuple(operand.dtype is not compute for operand in operands)
     return Form(shape, layouts.contiguous_strides(shape), result, common, compute, None, casts)
-
-
-@functools.lru_cache(maxsize=256)
-def _core_dimensions(signature: str) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    inputs, _, output = signature.replace(" ", "").partition("->")
-    groups = tuple(tuple(name for name in group.split(",") if name) for group in inputs.strip("()").split("),("))
-    return groups, tuple(name for name in output.strip("()").split(",") if name)
 
 
 def added_product(signature: str, self: Any, first: Any, second: Any, beta: complex, alpha: complex) -> Plan:

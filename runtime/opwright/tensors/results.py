@@ -11,7 +11,7 @@ from opwright.arrays.overlap import may_share
 from opwright.keys import DENSE_CPU
 from opwright.plans.kernel_errors import shown, wrong_result
 from opwright.plans.known import KnownForm
-from opwright.plans.plan import Plan
+from opwright.plans.plan import Plan, with_operands
 from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = [
@@ -100,19 +100,22 @@ def wrap_list(answer: Any) -> list[Tensor]:
     return [wrap_result(item) for item in answer]
 
 
-def plan_of(found: Any) -> Plan:
-    """Return what a rule given by path returned. Raises ContractError for what is no Plan."""
+def plan_of(found: Any, *operands: Any) -> Plan:
+    """Return what a rule given by path returned, with the kernel's operands. Raises ContractError for another thing."""
     if isinstance(found, Plan):
-        return found
+        return found if len(found.given) == len(operands) or not operands else with_operands(found, operands)
     raise wrong_result(f"must return one Plan, but returned {shown(found)}", "rule")
 
 
-def plans_of(found: Any, count: int | None = None) -> Sequence[Plan]:
-    """Return the plans of several results, `count` or any number. Raises ContractError for what is none of these."""
+def plans_of(found: Any, count: int | None = None, *operands: Any) -> Sequence[Plan]:
+    """Return the plans of several results, `count` or any number; the first one with the kernel's operands. Raises
+    ContractError for what is none of these."""
     if not isinstance(found, tuple | list) or not all(isinstance(item, Plan) for item in found):
         raise wrong_result(f"must return a Plan for each result, but returned {shown(found)}", "rule")
     if count is not None and len(found) != count:
         raise wrong_result(f"must return {count} plans, one for each result, but returned {len(found)}", "rule")
+    if operands and (first := plan_of(found[0], *operands)) is not found[0]:
+        return [first, *found[1:]]
     return found
 
 

@@ -37,7 +37,7 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
 # pairs(Tensor self) -> (Tensor, Tensor)
 def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
     place = self.array.place
-    plan0, plan1 = plans_of(kernels_rules.two_plans(self.array), 2)
+    plan0, plan1 = plans_of(kernels_rules.two_plans(self.array), 2, self.array)
     return fake(place, plan0), fake(place, plan1)
 
 

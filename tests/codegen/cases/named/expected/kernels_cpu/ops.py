@@ -105,7 +105,7 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
 # pairs(Tensor self) -> (Tensor, Tensor)
 def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
     try:
-        plan0, plan1 = plans_of(kernels.two_plans(self.array), 2)
+        plan0, plan1 = plans_of(kernels.two_plans(self.array), 2, self.array)
         (self_,) = plan0.operands
         result0, result1 = results_of(kernels.pairs(self_), 2)
         return new_result(plan0, result0), new_result(plan1, result1)
