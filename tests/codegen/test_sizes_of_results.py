@@ -21,6 +21,9 @@ ENTRIES = """
   meta: hostile_kernels:rows
   dispatch: {CPU: spmv}
   autogen: spmv_by_rule.out
+- func: NS::counts(Tensor x, Tensor y, int n) -> Tensor
+  meta: empty([x.shape[0], n], dtype=float64)
+  dispatch: {CPU: 'xp.zeros((x.shape[0], n)) + y.sum()'}
 - func: NS::with_first(Tensor x, Tensor y) -> Tensor
   meta: hostile_kernels:as_first
   dispatch: {CPU: with_first}
@@ -102,6 +105,7 @@ def arguments(name: str) -> tuple[Any, ...]:
     return {
         "spmv": (indptr, indices, of(3), of(3)),
         "spmv_by_rule": (indptr, indices, of(3), of(3)),
+        "counts": (of(2), of(3), 4),
         "with_first": (of(2, 3), indptr),
         "split": (of(2), of(3)),
         "pairs": (of(4, 3),),
@@ -118,7 +122,8 @@ def arguments(name: str) -> tuple[Any, ...]:
 
 NAMES = [line.split("::")[1].split("(")[0] for line in ENTRIES.splitlines() if line.startswith("- func")]
 SHAPES = {
-    "spmv": (3,), "spmv_by_rule": (3,), "with_first": (2, 3), "split": (2,), "pairs": (6,), "edges": (4,), "ends": (2,),
+    "spmv": (3,), "spmv_by_rule": (3,), "counts": (2, 4), "with_first": (2, 3),
+    "split": (2,), "pairs": (6,), "edges": (4,), "ends": (2,),
     "padded": (7,), "rows": (4, 3), "cross3": (3,), "product": (2,), "weighted": (), "halved": (2, 2),
 }  # fmt: skip
 
@@ -144,6 +149,7 @@ def test_values(ops: Any) -> None:
         assert ops.product(x, y).shape == np.matmul(x, y).shape
 
 
+@pytest.mark.filterwarnings("ignore:vmap. there is no batching rule")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_sample_of_a_batch_is_the_result_of_the_sample(name: str, ops: Any) -> None:
     args = arguments(name)

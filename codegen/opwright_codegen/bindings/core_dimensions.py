@@ -102,12 +102,13 @@ def sizes_as_texts(formula: Formula, find: Callable[[str], KernelFunction | None
         if rule is None or signature is None:
             return None
         keywords = dict(part.keywords)
-        for name, value in part.keywords:
+        sizes = keywords.keys() - set(rule.parameters)
+        for name in sorted(sizes):
+            value = keywords[name]
             names = [node for node in walk(value) if isinstance(node, Name)]
-            if name in rule.parameters or not any(node.name in signature.names for node in names):
-                continue
-            keywords[name] = Constant(_text(value), span=value.span)
-            keywords |= {node.name: node for node in names if node.name not in {*signature.names, *keywords}}
+            if any(node.name in signature.names or node.name in sizes - {name} for node in names):
+                keywords[name] = Constant(_text(value), span=value.span)
+                keywords |= {node.name: node for node in names if node.name not in {*signature.names, *keywords}}
         return replace(part, keywords=tuple(keywords.items()))
 
     return rewrite(formula, change)

@@ -229,3 +229,23 @@ def test_results_that_have_no_formula() -> None:
         library._destroy()
     with pytest.raises(TypeError, match="a text such as 'pointwise\\(x\\)', got 3"):
         custom_op("formed::g", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor", meta=3)  # type: ignore[call-overload]
+
+
+def test_sizes_of_results_by_formulas() -> None:
+    @custom_op("formed::pairs", mutates_args=(), meta='gufunc("(n,d)->(p)", x, p=n * (n - 1) // 2)')
+    def pairs(x: np.ndarray) -> np.ndarray:
+        i, j = np.triu_indices(x.shape[-2], 1)
+        return np.abs(x[..., i, :] - x[..., j, :]).sum(-1)
+
+    @custom_op("formed::rows", mutates_args=(), meta="sized([indptr.shape[0] - 1], values)")
+    def rows(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(values, indptr[:-1])
+
+    x, starts, values = opwright.randn(4, 3), opwright.tensor([0, 2, 5]), opwright.randn(5)
+    for op, args, size in ((pairs, (x,), 6), (rows, (starts, values), 2)):
+        assert opcheck(op, args) == dict.fromkeys(opcheck(op, args), "SUCCESS")
+        assert op(*args).shape == (size,)
+    batch = opwright.randn(5, 4, 3)
+    np.testing.assert_allclose(opwright.vmap(pairs)(batch).numpy(), pairs(batch).numpy())
+    with FakeTensorMode():
+        assert facts(rows(opwright.empty(7, device="cuda"), opwright.empty(3, device="cuda")))[0] == (6,)
