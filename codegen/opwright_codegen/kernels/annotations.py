@@ -17,7 +17,7 @@ _DEPTH: Final = 20  # of aliases of aliases, one of which may be of itself
 
 
 class Annotations:
-    """What names of a module stand for: those that it imports, and aliases and subclasses that it defines."""
+    """The meanings of names of a module: those that it imports, and aliases and subclasses that it defines."""
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self._imported: dict[str, str] = {}
@@ -83,9 +83,10 @@ class _Resolved(ast.NodeTransformer):
         if not isinstance(node.value, str):
             return node
         try:
-            return self.visit(ast.parse(node.value.strip(), mode="eval").body)
+            found: ast.expr = self.visit(ast.parse(node.value.strip(), mode="eval").body)
         except (SyntaxError, ValueError):
             return node
+        return found
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Replace names in brackets, but for the words of `Literal`; `Annotated` is what stands first in it."""

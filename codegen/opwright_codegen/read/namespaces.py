@@ -25,7 +25,7 @@ def check_namespaces(operators: Iterable[Operator], errors: Errors) -> None:
 
 
 def _names_its_own(operator: Operator) -> bool:
-    return "::" in operator.schema.text.partition("(")[0]
+    return "::" in (operator.schema.text or str(operator.schema)).partition("(")[0]
 
 
 def _without_namespace(operator: Operator, others: int, known: list[str]) -> SchemaError:

@@ -260,17 +260,6 @@ class Plan:
             target[...] = result
 
 
-def with_operands(plan: Plan, operands: Sequence[Any]) -> Plan:
-    """Return the plan of a rule that planned with some of the operands, or with none: the others go to the kernel as
-    they are, and the result is where all of them are."""
-    form = plan.form
-    casts = {id(each): cast for each, cast in zip(plan.given, form.casts or (False,) * len(plan.given), strict=True)}
-    own = tuple([casts.get(id(each), False) for each in operands])
-    made = Form(form.shape, form.strides, form.dtype, form.common, form.compute, form.produces, own, dims=form.dims)
-    made.converts = form.converts
-    return Plan(made, operands)
-
-
 def cast_operands(form: Form, given: Sequence[Any]) -> Any:
     """Return operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
 

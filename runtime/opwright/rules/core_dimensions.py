@@ -114,8 +114,8 @@ class CoreSizes:
             batches.append(shape[:at])
             for dimension, size in zip(names, shape[at:], strict=True):
                 self._learn(dimension, size, shapes)
-        for names in cores:
-            for dimension in names:
+        for core in cores:
+            for dimension in core:
                 self._sizes.setdefault(dimension.name, 1)  # of dimensions that are 1 wherever they may broadcast
         for name in self._sizes.keys() & self._formulas.keys():
             if not holds(self._sizes[name] == (wanted := self._value(self._formulas.pop(name)))):

@@ -9,9 +9,10 @@ from numpy import asarray, generic, ndarray
 
 from opwright.arrays.overlap import may_share
 from opwright.keys import DENSE_CPU
+from opwright.plans.forms import Form
 from opwright.plans.kernel_errors import shown, wrong_result
 from opwright.plans.known import KnownForm
-from opwright.plans.plan import Plan, with_operands
+from opwright.plans.plan import Plan
 from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = [
@@ -103,8 +104,19 @@ def wrap_list(answer: Any) -> list[Tensor]:
 def plan_of(found: Any, *operands: Any) -> Plan:
     """Return what a rule given by path returned, with the kernel's operands. Raises ContractError for another thing."""
     if isinstance(found, Plan):
-        return found if len(found.given) == len(operands) or not operands else with_operands(found, operands)
+        return found if len(found.given) == len(operands) or not operands else _with_operands(found, operands)
     raise wrong_result(f"must return one Plan, but returned {shown(found)}", "rule")
+
+
+def _with_operands(plan: Plan, operands: Sequence[Any]) -> Plan:
+    """Return the plan of a rule that planned with some of the operands, or with none: the others go to the kernel as
+    they are, and the result is where all of them are."""
+    form = plan.form
+    casts = {id(each): cast for each, cast in zip(plan.given, form.casts or (False,) * len(plan.given), strict=True)}
+    own = tuple([casts.get(id(each), False) for each in operands])
+    made = Form(form.shape, form.strides, form.dtype, form.common, form.compute, form.produces, own, dims=form.dims)
+    made.converts = form.converts
+    return Plan(made, operands)
 
 
 def plans_of(found: Any, count: int | None = None, *operands: Any) -> Sequence[Plan]:

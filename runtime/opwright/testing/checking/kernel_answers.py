@@ -1,4 +1,4 @@
-"""What a project's own kernels return, before results are made of it: an argument, or a view of one, is copied then."""
+"""Answers of a project's own kernels, before results are made of them: an argument, or a view of one, is then copied."""
 
 from __future__ import annotations
 
