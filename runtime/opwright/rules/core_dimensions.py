@@ -132,13 +132,13 @@ class CoreSizes:
             if len(shape) < sum(each.name not in self._missing for each in names):
                 self._missing |= {each.name for each in names if each.is_optional}
         cores = [[each for each in names if each.name not in self._missing] for names in inputs]
-        for place, (names, shape) in enumerate(zip(cores, shapes, strict=True)):
-            if len(shape) < len(names) or (not batched and len(shape) > len(names)):
+        for place, (core, shape) in enumerate(zip(cores, shapes, strict=True)):
+            if len(shape) < len(core) or (not batched and len(shape) > len(core)):
                 least = "at least " if batched else ""
-                dimensions = "dimension" if len(names) == 1 else "dimensions"
+                dimensions = "dimension" if len(core) == 1 else "dimensions"
                 hint = "; matmul takes matrices, too" if self._signature.text == _DOT and len(shape) > 1 else ""
                 raise RuntimeError(
-                    f"argument {place} must have {least}{len(names)} {dimensions}, but has {len(shape)}{hint}"
+                    f"argument {place} must have {least}{len(core)} {dimensions}, but has {len(shape)}{hint}"
                 )
         return cores
 

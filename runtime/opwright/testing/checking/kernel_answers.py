@@ -1,4 +1,4 @@
-"""Answers of a project's own kernels, before results are made of them: an argument, or a view of one, is then copied."""
+"""Answers of a project's own kernels, before results are made of them: an argument is copied then, and a view."""
 
 from __future__ import annotations
 
