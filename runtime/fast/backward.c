@@ -7,6 +7,11 @@ static int64_t last_pass = 0;
 
 /* Run a pass with its modes and its ContextVar set. Takes the reference to the gradient. */
 static int run_within(Pass *pass, PyObject *root, PyObject *grad) {
+    PyObject *outer;
+    if (PyContextVar_Get(engine.current, NULL, &outer) < 0) {
+        Py_DECREF(grad);
+        return -1;
+    }
     PyObject *before = PyContextVar_Set(engine.current, pass->current);
     PyObject *modes = before == NULL ? NULL : PyContextVar_Set(core.modes, engine.unrecorded);
     int failed = 1;
@@ -16,8 +21,9 @@ static int run_within(Pass *pass, PyObject *root, PyObject *grad) {
         Py_DECREF(grad);
     }
     PyObject *error = take_error();
-    failed |= modes != NULL && PyContextVar_Reset(core.modes, modes) < 0;
-    failed |= before != NULL && PyContextVar_Reset(engine.current, before) < 0;
+    failed |= before != NULL && put_back(core.modes, modes, Py_None) < 0; /* no mode was on: the root is a common one */
+    failed |= put_back(engine.current, before, outer) < 0;
+    Py_DECREF(outer);
     put_error(error);
     Py_XDECREF(modes);
     Py_XDECREF(before);
@@ -99,14 +105,14 @@ PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count
 }
 
 /* configure_engine(AccumulateGrad, Recorded, the modes in a pass, the ContextVar of passes, (table, function) of adding,
- * fit, run_uncommon, finish_uncommon, gradients_for, keys of an array without dimensions, those of roots, GRAD) */
+ * fit, run_uncommon, finish_uncommon, gradients_for, circle, keys of an array without dimensions, those of roots, GRAD) */
 PyObject *configure_engine(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *leaf, *recorded, *modes, *current, *table, *add, *fit, *run, *finish, *find, *one;
+    PyObject *leaf, *recorded, *modes, *current, *table, *add, *fit, *run, *finish, *find, *circle, *one;
     long long roots, grad;
     if (!PyArg_ParseTuple(
-            args, "O!O!OO(OO)OOOOO!LL:configure_engine", &PyType_Type, &leaf, &PyType_Type, &recorded, &modes,
-            &current, &table, &add, &fit, &run, &finish, &find, &PyLong_Type, &one, &roots, &grad)) {
+            args, "O!O!OO(OO)OOOOOO!LL:configure_engine", &PyType_Type, &leaf, &PyType_Type, &recorded, &modes,
+            &current, &table, &add, &fit, &run, &finish, &find, &circle, &PyLong_Type, &one, &roots, &grad)) {
         return NULL;
     }
     engine.one = PyLong_FromLong(1);
@@ -126,6 +132,7 @@ PyObject *configure_engine(PyObject *module, PyObject *args) {
     engine.run_uncommon = Py_NewRef(run);
     engine.finish_uncommon = Py_NewRef(finish);
     engine.gradients_for = Py_NewRef(find);
+    engine.circle = Py_NewRef(circle);
     engine.one_keys = Py_NewRef(one);
     engine.root_bits = roots;
     engine.grad_bits = grad;

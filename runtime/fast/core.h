@@ -14,7 +14,7 @@
 #endif
 
 /* The version of what Python code and this extension agree on: `opwright.core.VERSION`. */
-#define CORE_VERSION 8
+#define CORE_VERSION 9
 
 /* The most arguments of a call that is served without Python. */
 #define MOST_ARGUMENTS 16
@@ -83,11 +83,12 @@ PyObject *track_nodes(PyObject *module, PyObject *unused);
 PyObject *before_collecting(PyObject *module, PyObject *const *args, Py_ssize_t count);
 Py_ssize_t slot_offset(PyTypeObject *type, const char *name);
 
-/* slabs.c: cells of memory, all whose first words say whether they are used */
-typedef void (*CellVisitor)(PyObject *object);
+/* slabs.c: the memory of nodes, and which of them the garbage collector does not know */
 PyObject *cell_take(size_t size);
 void cell_give_back(PyObject *object);
-void cells_visit(CellVisitor visit);
+void cell_hide(PyObject *object);
+void cell_unhide(PyObject *object);
+void cells_track(void);
 
 static inline int is_node(PyObject *object) {
     return PyObject_TypeCheck(object, core.node);
@@ -120,6 +121,7 @@ static inline void replace_slot(PyObject *object, Py_ssize_t offset, PyObject *v
 int apply_modes(int64_t *keys, int *is_on);
 PyObject *take_error(void);
 void put_error(PyObject *error);
+int put_back(PyObject *variable, PyObject *token, PyObject *value);
 PyObject *leave_modes(PyObject *token, PyObject *result);
 
 /* function.c: what Stub and Kernel share */

@@ -258,11 +258,30 @@ done:
     return failed ? -1 : 0;
 }
 
+/* Whether a node is older than the one that was run before, as edges lead to older ones: a graph that somebody changed
+ * may have a circle, and a pass through it would never end. Returns 0 with an exception. */
+static int is_older(PyObject *node, int64_t sequence) {
+    if (sequence_of(node) < sequence) {
+        return 1;
+    }
+    PyObject *error = PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(engine.circle, node, NULL);
+    if (error != NULL) {
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+    }
+    return 0;
+}
+
+/* How many nodes are run between looks for signals. */
+#define NODES_BETWEEN_SIGNALS 1024
+
 /* Run a node, and the next one as long as nothing else waits. Takes both references. */
 static int run_chain(Pass *pass, PyObject *node, PyObject *grads) {
     while (node != NULL) {
         PyObject *next = NULL, *next_grad = NULL;
-        int failed = run_node(pass, node, grads, &next, &next_grad);
+        int failed = ++pass->count % NODES_BETWEEN_SIGNALS == 0 && PyErr_CheckSignals() < 0;
+        failed = failed || run_node(pass, node, grads, &next, &next_grad);
+        failed = failed || (next != NULL && !is_older(next, sequence_of(node)));
         Py_DECREF(node);
         Py_DECREF(grads);
         if (!failed && next != NULL && pass->waiting.count > 0) {
@@ -302,10 +321,18 @@ static int finish_leaves(Pass *pass) {
 
 /* Run a pass from a root. Takes the reference to the gradient. */
 int pass_run(Pass *pass, PyObject *root, PyObject *grad) {
+    int64_t last = sequence_of(root);
     int failed = run_chain(pass, Py_NewRef(root), grad);
     while (!failed && pass->waiting.count > 0) {
         Arrived taken = waiting_take(&pass->waiting);
-        failed = run_chain(pass, taken.node, taken.grads == NULL ? Py_NewRef(Py_None) : taken.grads);
+        PyObject *grads = taken.grads == NULL ? Py_NewRef(Py_None) : taken.grads;
+        if (!is_older(taken.node, last)) {
+            Py_DECREF(taken.node);
+            Py_DECREF(grads);
+            return -1;
+        }
+        last = sequence_of(taken.node);
+        failed = run_chain(pass, taken.node, grads);
     }
     return failed ? -1 : finish_leaves(pass);
 }

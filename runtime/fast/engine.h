@@ -12,6 +12,7 @@ typedef struct {
     PyObject *unrecorded;   /* the modes in a pass */
     PyObject *current;      /* the ContextVar of the pass that is running */
     PyObject *fit, *run_uncommon, *finish_uncommon, *gradients_for;
+    PyObject *circle;       /* makes the error of a graph whose edges lead in a circle */
     PyObject *one_keys;     /* the keys of an array without dimensions */
     int64_t root_bits;      /* keys that a tensor may have from which a pass begins */
     int64_t grad_bits;
@@ -28,6 +29,7 @@ typedef struct {
     PyObject *current; /* (number, root): what Python is told of the pass */
     PyObject *uses;    /* a dictionary: how many gradients each leaf is still to get; NULL: no leaf has hooks */
     int frees;
+    unsigned int count; /* of nodes that were run */
 } Pass;
 
 /* uses.c */

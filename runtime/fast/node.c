@@ -40,15 +40,9 @@ static int node_clear(PyObject *self) {
     return 0;
 }
 
-static void track_one(PyObject *node) {
-    if (!PyObject_GC_IsTracked(node)) {
-        PyObject_GC_Track(node);
-    }
-}
-
 static void track_all(void) {
     if (untracked > 0) {
-        cells_visit(track_one);
+        cells_track();
         untracked = 0;
     }
 }
@@ -93,18 +87,17 @@ static void node_dealloc(PyObject *self) {
     }
     int is_ours = type == adopted && type != core.node;
     if (is_ours && ((Node *)self)->sequence != COUNTED) {
-        untracked -= !PyObject_GC_IsTracked(self);
+        if (!PyObject_GC_IsTracked(self)) {
+            untracked--;
+            cell_unhide(self);
+        }
         ((Node *)self)->sequence = COUNTED; /* the trashcan brings it here a second time */
     }
     PyObject_GC_UnTrack(self);
     Py_TRASHCAN_BEGIN(self, node_dealloc);
     (void)node_clear(self);
     clear_slots(self, adopted);
-    if (is_ours) {
-        cell_give_back(self);
-    } else {
-        type->tp_free(self);
-    }
+    type->tp_free(self);
     Py_DECREF(type);
     Py_TRASHCAN_END;
 }
@@ -119,7 +112,12 @@ static PyObject *node_alloc(PyTypeObject *type, Py_ssize_t items) {
         track_all();
     }
     untracked++;
+    cell_hide(self);
     return PyObject_Init(self, type);
+}
+
+static void node_free(void *self) {
+    cell_give_back(self);
 }
 
 /* Return how many slots a class defines itself. */
@@ -150,6 +148,7 @@ PyObject *adopt_node(PyObject *module, PyObject *object) {
     if (!has_more && type->tp_basicsize == bytes && count <= MOST_ARGUMENTS) {
         type->tp_alloc = node_alloc;
         type->tp_dealloc = node_dealloc;
+        type->tp_free = node_free; /* so that `__class__` of a node can become no class whose instances have other memory */
     }
     Py_RETURN_NONE;
 }

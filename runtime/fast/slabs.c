@@ -13,18 +13,20 @@
 typedef struct Slab Slab;
 
 struct Slab {
-    Slab *next, *previous;           /* among all slabs that are in use */
     Slab *next_open, *previous_open; /* among those of its size that have room */
+    Slab *next_hidden, *previous_hidden; /* among those with hidden cells, or some that were */
+    int is_listed;                       /* there */
     char *free;                      /* cells that were used before, linked by their first word */
     size_t size;                     /* of a cell, in bytes */
     size_t used, touched, room;      /* cells: that are used; that ever were; that there are */
+    size_t hidden;                   /* cells whose objects the collector does not know */
 };
 
 #define FIRST_CELL ((sizeof(Slab) + 15) & ~(size_t)15)
 
-static Slab *slabs = NULL;
+static Slab *hidden_slabs = NULL;
 static Slab *open_slabs[MOST_SIZES]; /* by the size of cells in words */
-static Slab *spare = NULL;           /* linked by `next` */
+static Slab *spare = NULL;           /* linked by `next_open` */
 static int spare_count = 0;
 
 static char *cell_at(Slab *slab, size_t number) {
@@ -60,20 +62,42 @@ static void close_slab(Slab *slab) {
     }
 }
 
+static void join_list(Slab *slab) {
+    slab->is_listed = 1;
+    slab->previous_hidden = NULL;
+    slab->next_hidden = hidden_slabs;
+    if (hidden_slabs != NULL) {
+        hidden_slabs->previous_hidden = slab;
+    }
+    hidden_slabs = slab;
+}
+
+static void leave_list(Slab *slab) {
+    slab->is_listed = 0;
+    if (slab->next_hidden != NULL) {
+        slab->next_hidden->previous_hidden = slab->previous_hidden;
+    }
+    if (slab->previous_hidden != NULL) {
+        slab->previous_hidden->next_hidden = slab->next_hidden;
+    } else {
+        hidden_slabs = slab->next_hidden;
+    }
+}
+
+static Slab *slab_of(PyObject *object) {
+    return (Slab *)((uintptr_t)object & ~(uintptr_t)(SLAB_BYTES - 1));
+}
+
 /* Take a slab for cells of a size, one that is spare if there is any. */
 static Slab *begin_slab(size_t size) {
     Slab *slab = spare;
     if (slab != NULL) {
-        spare = slab->next;
+        spare = slab->next_open;
         spare_count--;
     } else if ((slab = aligned_alloc(SLAB_BYTES, SLAB_BYTES)) == NULL) {
         return NULL;
     }
-    *slab = (Slab){.next = slabs, .size = size, .room = (SLAB_BYTES - FIRST_CELL) / size};
-    if (slabs != NULL) {
-        slabs->previous = slab;
-    }
-    slabs = slab;
+    *slab = (Slab){.size = size, .room = (SLAB_BYTES - FIRST_CELL) / size};
     open_slab(slab);
     return slab;
 }
@@ -81,19 +105,14 @@ static Slab *begin_slab(size_t size) {
 /* Put an empty slab aside, or free it where enough are. */
 static void end_slab(Slab *slab) {
     close_slab(slab);
-    if (slab->next != NULL) {
-        slab->next->previous = slab->previous;
-    }
-    if (slab->previous != NULL) {
-        slab->previous->next = slab->next;
-    } else {
-        slabs = slab->next;
+    if (slab->is_listed) {
+        leave_list(slab);
     }
     if (spare_count == MOST_SPARE) {
         free(slab);
         return;
     }
-    slab->next = spare;
+    slab->next_open = spare;
     spare = slab;
     spare_count++;
 }
@@ -124,7 +143,7 @@ PyObject *cell_take(size_t size) {
 /* Take the memory of an object back that `cell_take` gave. The last slab of a size stays: the next call may want it. */
 void cell_give_back(PyObject *object) {
     char *cell = (char *)object - HEAD_BYTES;
-    Slab *slab = (Slab *)((uintptr_t)cell & ~(uintptr_t)(SLAB_BYTES - 1));
+    Slab *slab = slab_of(object);
     Py_SET_REFCNT(object, 0);
     *(char **)cell = slab->free;
     slab->free = cell;
@@ -136,13 +155,29 @@ void cell_give_back(PyObject *object) {
     }
 }
 
-/* Show every object to a function, which neither makes nor frees any. */
-void cells_visit(CellVisitor visit) {
-    for (Slab *slab = slabs; slab != NULL; slab = slab->next) {
-        for (size_t i = 0; i < slab->touched; i++) {
+/* Note that the collector does not know an object. */
+void cell_hide(PyObject *object) {
+    Slab *slab = slab_of(object);
+    slab->hidden++;
+    if (!slab->is_listed) {
+        join_list(slab);
+    }
+}
+
+/* Note that an object which was hidden goes. */
+void cell_unhide(PyObject *object) {
+    slab_of(object)->hidden--;
+}
+
+/* Have the collector know every object that is hidden. What it takes depends on how many there are, and not on how many
+ * objects are known: of a slab the newest cells are looked at first, until all that are hidden are found. */
+void cells_track(void) {
+    for (Slab *slab; (slab = hidden_slabs) != NULL; leave_list(slab)) {
+        for (size_t i = slab->touched; i-- > 0 && slab->hidden > 0;) {
             PyObject *object = object_in(cell_at(slab, i));
-            if (Py_REFCNT(object) > 0) {
-                visit(object);
+            if (Py_REFCNT(object) > 0 && !PyObject_GC_IsTracked(object)) {
+                PyObject_GC_Track(object);
+                slab->hidden--;
             }
         }
     }

@@ -58,9 +58,12 @@ Before = Sequence[tuple[ContextVar[Any], Any]]
 
 
 def put_back(before: Before) -> None:
-    """Set each variable to its value. Who is interrupted in it calls it again."""
+    """Set each variable to its value. Who is interrupted in it calls it again. (Note [Short memory])"""
     for variable, value in before:
-        variable.set(value)
+        try:
+            variable.set(value)
+        except MemoryError:
+            variable.set(value)
 
 
 class Block:
@@ -74,6 +77,10 @@ class Block:
     first: that is done before the next look. What takes several calls is done again if it was interrupted, which does
     no harm. No block is a generator with `contextmanager`: an interrupt in that one's own code leaves the generator to
     the garbage collector, which would put values back long after the blocks around it did.
+
+    Note [Short memory]: a ContextVar takes memory to have its old value again, and who computes on with what a block
+    had set would not know. So where that fails for want of memory it is tried once more: the error that is on its way,
+    or what the block made, has freed some by then.
 
     Python code cannot help where `__exit__` begins, and where the function begins that makes an interrupted step
     again. What is set then stays until the block around it ends. `set_grad_enabled` and `set_detect_anomaly` set

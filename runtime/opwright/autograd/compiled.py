@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opwright.autograd.accumulate import accumulate
-from opwright.autograd.engine import compiled_pass, running
+from opwright.autograd.engine import compiled_pass, error_of_circle, running
 from opwright.autograd.formulas import gradients_for
 from opwright.autograd.gradients import fit
 from opwright.autograd.modes import without_recording
@@ -43,7 +43,7 @@ def _configure() -> None:
     fast.configure_leaves(AccumulateGrad, accumulate, np.add, ODD, GRAD, DENSE_CPU | ODD | VIEW | GRAD)
     fast.configure_engine(
         AccumulateGrad, Recorded, without_recording(None), running, (adding.table, adding.call), fit, _run_uncommon,
-        _finish_uncommon, gradients_for, DENSE_CPU | ODD, DENSE_CPU | ODD | VIEW | GRAD, GRAD,
+        _finish_uncommon, gradients_for, error_of_circle, DENSE_CPU | ODD, DENSE_CPU | ODD | VIEW | GRAD, GRAD,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any, Final
@@ -24,7 +25,7 @@ from opwright.autograd.modes import with_recording, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of, number_of
 from opwright.state import active_modes, set_modes
 
-__all__ = ["compiled_pass", "current_pass", "is_running", "run", "running"]
+__all__ = ["compiled_pass", "current_pass", "error_of_circle", "is_running", "run", "running"]
 
 _ndarray: Final = np.ndarray
 Root = tuple[Edge, Any]
@@ -60,8 +61,13 @@ def run(
     finally:
         try:
             set_modes(outer)
+        except MemoryError:
+            set_modes(outer)  # (Note [Short memory])
         finally:
-            running.set(outer_pass)
+            try:
+                running.set(outer_pass)
+            except MemoryError:
+                running.set(outer_pass)
 
 
 def compiled_pass(current: tuple[int, Edge]) -> _Pass:
@@ -214,8 +220,13 @@ class _Pass:
         """Take nodes until none waits."""
         waiting, heap = self.waiting, self.heap
         is_plain = self.uses is None and self.needed is None and not self.is_careful
+        last: float = math.inf  # nodes come in descending order, as edges lead to older ones
         while heap:
-            node, grad = waiting.pop(-heapq.heappop(heap))
+            number = -heapq.heappop(heap)
+            node, grad = waiting.pop(number)
+            if number >= last:
+                raise error_of_circle(node)
+            last = number
             if is_plain and grad is not None and type(grad) is not list:
                 self.run_chain(node, grad)
             else:
@@ -263,6 +274,8 @@ class _Pass:
                     self.deliver(edge, result)
             if following is None:
                 return
+            if following.sequence >= node.sequence:
+                raise error_of_circle(following)
             node, grad = following, following_grad
             if heap:
                 self.deliver(node, grad)
@@ -305,6 +318,14 @@ class _Pass:
         if extra is not None and extra.hooks:
             results = call_hooks(extra.hooks, results, several)
         return edges, results
+
+
+def error_of_circle(node: Node) -> RuntimeError:
+    """Return the error of a graph that somebody changed so that a pass through it would never end."""
+    return RuntimeError(
+        f"the graph leads to {node.name()} from itself or from an older node: edges lead to older nodes, and are not "
+        "to be set"
+    )
 
 
 def _fitted(result: Any, edge: Edge, node: Node, place: int) -> Any:

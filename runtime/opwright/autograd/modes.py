@@ -78,7 +78,10 @@ class Switch:
         if self._outer is None:
             raise RuntimeError(f"{self!r} was not entered, or left already")
         outer, self._outer = self._outer
-        set_modes(outer)
+        try:
+            set_modes(outer)
+        except MemoryError:
+            set_modes(outer)  # (Note [Short memory])
 
     def __call__(self, function: Call) -> Call:
         if inspect.isgeneratorfunction(function):
