@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from pipeline import generate, imported, new_namespace
 
+import opwright
 from opwright import rules
+from opwright.errors import ContractError
 from opwright.plans.plan import Plan
 from opwright_codegen.bindings.bind import bind
 from opwright_codegen.errors import SchemaErrors
@@ -93,6 +97,16 @@ def test_operands_are_found_by_what_annotations_mean(tmp_path: Path) -> None:
     tmp_path.joinpath("shapes.py").write_text(f"{imports}def rule(x: t.Any, dim: a.Dim, y: 'a.Along'): ...\n")
     rule = KernelModules([], [tmp_path], of="rule").find_path("shapes", "rule")
     assert [(each.annotation, each.role) for each in rule.signature] == [("Any", ""), ("int", "Dim"), ("Any", "Along")]
+
+
+def test_what_leaves_it_open_is_checked_when_it_runs(tmp_path: Path) -> None:
+    space = new_namespace()
+    entry = f"- func: {space}::f(Tensor x) -> Tensor\n  meta: hostile_kernels:size\n  dispatch: {{CPU: x + 1}}\n"
+    rule = "from typing import Any\ndef size(x: Any) -> Any:\n    return 5\n"
+    with imported(generate(tmp_path, entry, kernels=rule)):
+        said = r"the rule for CPU, `hostile_kernels\w*\.size\(x\.array\)`, must return one Plan, but returned int 5"
+        with pytest.raises(ContractError, match=said):
+            getattr(opwright.ops, space).f(np.ones(2))
 
 
 def test_the_class_of_plans_is_a_name_of_the_rules() -> None:

@@ -60,7 +60,7 @@ def test_optional_dimensions_are_those_of_numpy(first: tuple[int, ...], second: 
         ("(n),(n|1)->()", [(3,), (4,)], {}, "n is 3 and 4"),
         ("(n),(n|1)->()", [(1,), (3,)], {}, "n is 1 and 3"),
         ("(n,d)->()", [(3,)], {}, "argument 0 must have at least 2 dimensions, but has 1"),
-        ("(m?,n)->()", [()], {}, "argument 0 must have at least 1 dimensions, but has 0"),
+        ("(m?,n)->()", [()], {}, "argument 0 must have at least 1 dimension, but has 0"),
         ("(n)->(n-1)", [(0,)], {}, "the result would have the negative size -1"),
         ("(n)->(n//m)", [(4,)], {"m": 0}, "a size is divided by 0"),
         ("(n)->(p)", [(4,)], {}, "the size 'p' of the result is not known: say p=…"),

@@ -32,7 +32,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture
 def operator() -> Iterator[Operator]:
-    made = Operator("drawn::f", "(Tensor self, Tensor other) -> Tensor")
+    made = Operator("counted::f", "(Tensor self, Tensor other) -> Tensor")
     yield made
     with registry.lock:
         registry.undefine(made)

@@ -160,8 +160,10 @@ def _running(frame: FrameType) -> tuple[int, int] | None:
 
 
 def _inner(call: ast.Call, values: dict[str, ast.expr]) -> ast.expr | None:
-    """Return what a check is given: its last argument that is no name of a plan, target or operand and no number."""
-    for argument in reversed(call.args):
+    """Return what a check is given: its last argument that is no name of a plan, target or operand and no number. What
+    checks plans is given the call of a rule first."""
+    is_of_plans = _name_of(call) in ("plan_of", "plans_of")
+    for argument in call.args[:1] if is_of_plans else reversed(call.args):
         if isinstance(argument, ast.Starred):
             continue
         found: ast.expr | None = argument

@@ -10,12 +10,32 @@
 #define DIMS 64          /* as many as NumPy has */
 #define FAILED 0x0f411ed /* what a function returns that has said why */
 
-static thread_local char message[256];
+/* Why a kernel failed: what the thread of its call said, or else what any other of its threads said last. */
+static __thread char message[256];
+static char of_any_thread[sizeof(message)];
+static char is_held;
+
+static void copy_message(char *to, const char *from)
+{
+    while (__atomic_test_and_set(&is_held, __ATOMIC_ACQUIRE))
+        ;
+    memcpy(to, from, sizeof(message));
+    __atomic_clear(&is_held, __ATOMIC_RELEASE);
+}
 
 extern "C" int demo_cuda_fail(const char *text)
 {
+    memset(message, 0, sizeof(message));
     strncpy(message, text ? text : "", sizeof(message) - 1);
+    copy_message(of_any_thread, message);
     return FAILED;
+}
+
+static const char *found_message(void)
+{
+    if (!*message)
+        copy_message(message, of_any_thread);
+    return message;
 }
 
 struct sizes {
@@ -77,10 +97,14 @@ static PyObject *refused(const char *name)
 /* None, or the exception of a call that failed. */
 static PyObject *finished(const char *name, int status)
 {
+    if (PyErr_Occurred()) /* raised by the function, through Python's API: its error stands */
+        return NULL;
     if (!status)
         return Py_NewRef(Py_None);
     if (status == FAILED) {
-        PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
+        const char *const why = found_message();
+        PyObject *text = PyUnicode_DecodeUTF8(why, (Py_ssize_t)strlen(why), "replace");
+        *message = 0;
         if (text) {
             PyErr_Format(PyExc_RuntimeError, "%s: %U", name, text);
             Py_DECREF(text);

@@ -19,12 +19,32 @@
 #define LISTED 16        /* as many numbers of a list are read here; Python hands longer lists over as an array */
 #define HELPER static inline __attribute__((unused))
 
-static _Thread_local char message[256];
+/* Why a kernel failed: what the thread of its call said, or else what any other of its threads said last. */
+static __thread char message[256];
+static char of_any_thread[sizeof(message)];
+static char is_held;
+
+static void copy_message(char *to, const char *from)
+{
+    while (__atomic_test_and_set(&is_held, __ATOMIC_ACQUIRE))
+        ;
+    memcpy(to, from, sizeof(message));
+    __atomic_clear(&is_held, __ATOMIC_RELEASE);
+}
 
 int demo_fail(const char *text)
 {
+    memset(message, 0, sizeof(message));
     strncpy(message, text ? text : "", sizeof(message) - 1);
+    copy_message(of_any_thread, message);
     return FAILED;
+}
+
+static const char *found_message(void)
+{
+    if (!*message)
+        copy_message(message, of_any_thread);
+    return message;
 }
 
 HELPER PyObject *unserved(void)
@@ -310,18 +330,27 @@ HELPER int to_scalar(PyObject *object, int type, scalar *value)
     return 0;
 }
 
-/* The answer of a call, or the exception of one that failed. */
-HELPER PyObject *finished(const char *name, int status, PyObject *answer)
+HELPER void raise_status(const char *name, int status)
 {
-    if (!status)
-        return answer;
-    Py_DECREF(answer);
-    PyObject *text = status == FAILED ? PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace")
+    const char *const why = status == FAILED ? found_message() : "";
+    PyObject *text = status == FAILED ? PyUnicode_DecodeUTF8(why, (Py_ssize_t)strlen(why), "replace")
                                       : PyUnicode_FromFormat("the C kernel failed with status %d", status);
     if (text) {
         PyErr_Format(PyExc_RuntimeError, "%s: %U", name, text);
         Py_DECREF(text);
     }
+}
+
+/* The answer of a call, or the exception of one that failed. */
+HELPER PyObject *finished(const char *name, int status, PyObject *answer)
+{
+    const int has_raised = PyErr_Occurred() != NULL; /* the kernel, through Python's API: its error stands */
+    if (!status && !has_raised)
+        return answer;
+    Py_DECREF(answer);
+    if (!has_raised)
+        raise_status(name, status);
+    *message = 0;
     return NULL;
 }
 
