@@ -50,10 +50,10 @@ def test_the_readmes_first_example(framework: str, first: Path) -> None:
     """Each framework's lines run as they stand there, and give what NumPy gives."""
     if framework != "np":
         pytest.importorskip(framework)
-    parts = readme_blocks("python excerpt")[0].split("\n\n")
-    (imports, values, *rest) = parts
+    numpy, *rest = re.split(r"\n\n(?=import )", readme_blocks("python excerpt")[0])
+    imports, values = numpy.split("\n\n")
     asked = {"np": values, **{re.findall(r"import (\w+)", part)[0]: part for part in rest}}
-    lines = asked[framework].splitlines()
+    lines = asked[framework].strip().splitlines()
     code = "\n".join([imports, *lines[:-1], f"print(np.asarray({lines[-1].partition('  #')[0]}).tolist())"])
     expected = {"np": [-0.5, 0.0, 1.5], "dask": [0.5] * 10}.get(framework, [1.0, 0.0, 1.0])
     assert run("-c", code, cwd=first).strip().endswith(str(expected))

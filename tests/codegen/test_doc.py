@@ -49,11 +49,12 @@ def test_docs_of_functions_methods_and_operators(tmp_path: Path) -> None:
         plain = getattr(opwright.ops, namespace).plain
         by = "Return the double, `by` times."
         schemas = [f"{operator.name}{operator.declaration}" for operator in packet.operators.values()]
-        assert packet.__doc__ == packet.stub.__doc__ == "\n\n".join((TWICE, by, "\n".join(schemas)))
+        served = "Kernels for CPU, Meta; declared at ops.yaml:"
+        assert packet.__doc__ == packet.stub.__doc__ == "\n\n".join((TWICE, by, "\n".join(schemas), f"{served}2"))
         assert packet.default.doc == packet.out.doc == TWICE
-        assert packet.by.__doc__ == f"{by}\n\n{schemas[1]}"
+        assert packet.by.__doc__ == f"{by}\n\n{schemas[1]}\n\n{served}12"
         assert inspect.cleandoc(packet.by.stub.__doc__) == by
-        assert plain.default.doc == "" and plain.__doc__ == f"{namespace}::plain(Tensor self) -> Tensor"
+        assert plain.default.doc == "" and plain.__doc__.startswith(f"{namespace}::plain(Tensor self) -> Tensor\n\n{served}")
         for shown in (packet, packet.default, packet.stub):
             assert "Return the double." in pydoc.plain(pydoc.render_doc(shown))
         assert type(packet).__doc__.startswith("A packet, `aten::add`")  # the classes keep their own

@@ -388,7 +388,7 @@ def test_files_that_are_no_schemas(name: str, tmp_path: Path) -> None:
 
 
 def test_usage(tmp_path: Path) -> None:
-    for arguments in (["generate"], ["generate", "ops.yaml"], ["generate", "--no-such"], ["show"], []):
+    for arguments in (["generate"], ["generate", "ops.yaml"], ["generate", "--no-such"], ["show"]):
         found = start(tmp_path, ENTRY.replace("NS", "x") + KERNEL, *arguments)
         assert found.returncode == 2, arguments
         assert found.stderr and "Traceback" not in found.stderr

@@ -27,7 +27,8 @@ def _socket(path: Path) -> None:
     here = Path.cwd()
     os.chdir(path.parent)  # names of sockets are short
     try:
-        socket.socket(socket.AF_UNIX).bind(path.name)
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(path.name)
     finally:
         os.chdir(here)
 

@@ -29,6 +29,7 @@ from on_cuda import (
 )
 from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample
+from sweeps import share
 
 import opwright
 from opwright_codegen.schema.model import SchemaKind
@@ -41,7 +42,7 @@ FUNCTIONAL = [name for name in of_kind(SchemaKind.FUNCTIONAL) if name not in NO_
 @pytest.mark.parametrize("name", FUNCTIONAL)
 def test_cuda_equals_cpu(name: str) -> None:
     function = operator(name)
-    for one in SAMPLES[name]():
+    for one in share(list(SAMPLES[name]()), 12, name):
         host = run(function, one, on_host)
         there, kind = placed(function, one)
         device = run(function, there, on_device)

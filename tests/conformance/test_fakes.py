@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from declared import functional_of, of_kind, operators
 from faking import Call, called, converted_call, fake_difference, operator, with_own_memory
 from samples import sampled, samples_of
@@ -57,7 +58,7 @@ def test_fake_is_real(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONAL_AND_IN_PLACE)
 def test_symbolic_is_concrete(name: str) -> None:
     """With symbolic sizes: the answer, at the sizes of the sample, is that of the real call."""
-    every = thinned(samples_of(name), 25)
+    every = thinned(samples_of(name), sweeps.count(8, 25))
     check(name, ((one, fake_difference(name, our_call(one), FakeTensorMode(shape_env=ShapeEnv()))) for one in every))
 
 
@@ -76,7 +77,7 @@ def test_out(name: str, filled: bool) -> None:
         outs = {out: out_like(result, filled) for out, result in zip(written(name), results, strict=False)}
         return fake_difference(name, (args, {**kwargs, **outs}), FakeTensorMode())
 
-    every = thinned(samples_of(name), 12)
+    every = thinned(samples_of(name), sweeps.count(5, 12))
     check(name, ((one, each(one)) for one in every))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from declared import functional_of
 from faking import Call, called, called_fake, converted_call, facts, operator, with_own_memory
 from samples import sampled, samples_of, takes_an_array
@@ -71,8 +72,8 @@ FUNCTIONAL_AND_IN_PLACE = [
 ]
 
 
-def thinned(every: list[Sample], most: int = 40) -> list[Sample]:
-    return every[:: max(1, len(every) // most)]
+def thinned(every: list[Sample]) -> list[Sample]:
+    return every[:: max(1, len(every) // sweeps.count(12, 40))]
 
 
 def theirs(name: str) -> Any:

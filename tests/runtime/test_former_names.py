@@ -24,6 +24,7 @@ GONE = {
     "opwright.autograd.batched": {"split", "stack"},  # a batch goes through one pass
     "opwright.abi": {"declare", "name_rules", "packet", "show_result"},
     "opwright.custom_ops.forward": {"JvpRule"},
+    "opwright.devices": {"register_backend"},  # `opwright.register_backend`
     "opwright.dispatcher": {"declare"},
     "opwright.factories": {"install"},
     "opwright.forward_rules": {"find_rule", "find_unloaded_rules", "remove_rule"},  # methods of RuleTable

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sweeps
 
-CALLS = sweeps.count(3000, 8000)
+CALLS = sweeps.count(2000, 8000)
 
 
 def has_sanitizers() -> bool:

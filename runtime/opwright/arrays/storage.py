@@ -86,7 +86,7 @@ class Storage:
 
     def replace(self, array: Array) -> None:
         """Go on with other memory: a resized tensor's."""
-        if backend_of(array).key != META:
+        if backend_of(array).key != META and has_memory(self.array):
             flat = self.flat()
             start = backend_of(flat).data_ptr(flat)
             self.former = (*self.former, (start, start + flat.nbytes))
