@@ -24,12 +24,13 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, ExecError
 
-try:
-    from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:
+# As pyproject.toml says, which builds without isolation do not look at: older ones refuse its licence.
+if int(setuptools.__version__.partition(".")[0]) < 77:
     sys.exit(
         f"Opwright is built by setuptools 77 or later, and this is {setuptools.__version__}: pip install -U setuptools"
     )
+
+from setuptools.command.bdist_wheel import bdist_wheel
 
 SOURCES = Path("runtime", "fast")
 FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
@@ -46,7 +47,6 @@ TABLES = [
     for name in ("airy", "bessel", "bessel_jy", "gamma", "incomplete_gamma", "special")
 ]
 
-
 # What a package without the core has in its place, beside `opwright/core.py`, which reads it.
 REASON = "_fast_missing.txt"
 
@@ -54,15 +54,23 @@ REASON = "_fast_missing.txt"
 class BuildCore(build_ext):
     """The command that builds it, or writes down why not."""
 
+    def run(self) -> None:
+        """Build it, or put the reason where it would be: in place, that is the folder of the sources."""
+        self.problem = ""
+        super().run()
+        for place in (Path(self.get_ext_fullpath(each.name)) for each in self.extensions):
+            reason = place.with_name(REASON)
+            reason.unlink(missing_ok=True)
+            if self.problem:
+                place.unlink(missing_ok=True)  # one of other sources
+                reason.parent.mkdir(parents=True, exist_ok=True)
+                reason.write_text(f"{self.problem}\n", "utf-8")
+
     def build_extension(self, ext: Extension) -> None:
         """Build it where that is possible."""
-        problem = _unsupported() or self._problem_of_building(ext)
-        reason = Path(self.get_ext_fullpath(ext.name)).with_name(REASON)
-        reason.unlink(missing_ok=True)
-        if problem:
-            print(f"{ext.name} is not built, Python runs in its place: {problem}", file=sys.stderr)
-            reason.parent.mkdir(parents=True, exist_ok=True)
-            reason.write_text(f"{problem}\n", "utf-8")
+        self.problem = _unsupported() or self._problem_of_building(ext)
+        if self.problem:
+            print(f"{ext.name} is not built, Python runs in its place: {self.problem}", file=sys.stderr)
 
     def _problem_of_building(self, ext: Extension) -> str:
         """Build it; return why that could not be done, or nothing."""

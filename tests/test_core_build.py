@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[1]
 PARTS = ("runtime", "codegen", "generated", "templates", "schemas")
 
 
-def wheel(folder: Path, **environment: str) -> tuple[Path, str]:
-    """Return the wheel that is built of a copy of the sources, and what is said of it."""
+def sources(folder: Path) -> Path:
+    """Copy what is built, without what was."""
     folder.mkdir(exist_ok=True)
     for part in PARTS:
         copied(ROOT / part, folder / part)
@@ -29,8 +29,13 @@ def wheel(folder: Path, **environment: str) -> tuple[Path, str]:
         built.unlink()
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def setup(folder: Path, *command: str, **environment: str) -> str:
+    """Run a command of setup.py; return what it says of problems."""
     done = subprocess.run(
-        [sys.executable, "setup.py", "--quiet", "bdist_wheel", "--dist-dir", "dist"],
+        [sys.executable, "setup.py", "--quiet", *command],
         cwd=folder,
         env={**os.environ, **environment},
         capture_output=True,
@@ -38,8 +43,14 @@ def wheel(folder: Path, **environment: str) -> tuple[Path, str]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def wheel(folder: Path, **environment: str) -> tuple[Path, str]:
+    """Return the wheel that is built of a copy of the sources, and what is said of it."""
+    said = setup(sources(folder), "bdist_wheel", "--dist-dir", "dist", **environment)
     (made,) = (folder / "dist").glob("*.whl")
-    return made, done.stderr
+    return made, said
 
 
 BROKEN = "import sys; sys.stderr.write('loops.c:1:9: error: unknown type name\\n'); sys.exit(1)"
@@ -62,6 +73,22 @@ def test_without_a_compiler_it_is_for_every_python(compiler: str, reason: str, t
     assert said.count(f"opwright._fast is not built, Python runs in its place: {reason}\n") == 1
     assert not any("_fast." in name for name in zipfile.ZipFile(made).namelist())
     assert ran(made, tmp_path, f"opwright._fast is not built: {reason}") == "python [2.0, 2.0]"
+
+
+def test_a_build_in_place_has_the_reason_and_no_older_core(tmp_path: Path) -> None:
+    """`make` and `pip install --editable` build in place: there the folder of the sources is what is installed."""
+    package = sources(tmp_path / "project") / "runtime" / "opwright"
+    older = package / f"_fast{sysconfig.get_config_var('EXT_SUFFIX')}"
+    older.write_bytes(b"built of other sources")
+    setup(tmp_path / "project", "build_ext", "--inplace", CC="false")
+    assert (package / "_fast_missing.txt").read_text() == "false ended with 1\n"
+    assert not older.exists()
+
+
+def test_one_file_includes_the_headers_of_numpy() -> None:
+    """Another one would have a table of NumPy's functions of its own, which nobody loads."""
+    files = [path for path in (ROOT / "runtime" / "fast").rglob("*.[ch]") if "#include <numpy/" in path.read_text()]
+    assert [path.name for path in files] == ["numpy_api.h"]
 
 
 @pytest.mark.slow  # (it compiles for half a minute; `install_everywhere.py` does so in continuous integration)
@@ -100,9 +127,9 @@ def test_no_compiler_warns(compiler: str, tmp_path: Path) -> None:
     elif shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}")
     include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}"]
-    sources = sorted(str(path) for path in (ROOT / "runtime" / "fast").glob("*.c"))
+    files = sorted(str(path) for path in (ROOT / "runtime" / "fast").glob("*.c"))
     checks = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-c"]
     done = subprocess.run(
-        [*command, *checks, *include, *sources], cwd=tmp_path, capture_output=True, text=True, check=False
+        [*command, *checks, *include, *files], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
