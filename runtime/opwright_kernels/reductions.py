@@ -48,7 +48,7 @@ def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = No
 @compiled
 def whole_total(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     """Return the sum of all elements."""
-    return np.add.reduce(self, None) if xp is np else self.sum()
+    return reduce_by_add(self, None) if xp is np else self.sum()
 
 
 @compiled
@@ -56,7 +56,7 @@ def whole_average(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     """Return the sum of all elements divided by their number."""
     if xp is not np or not self.size or self.dtype.kind not in "fc":
         return self.mean()
-    found = np.add.reduce(self, None)
+    found = reduce_by_add(self, None)
     return found.dtype.type(found / self.size)
 
 
@@ -71,7 +71,7 @@ def product(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = 
 def whole_product(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     """Return the product of all elements."""
     if xp is not np or self.dtype.kind != "f" or self.size < 4096 or not self.flags.c_contiguous:
-        return np.multiply.reduce(self, None) if xp is np else self.prod()
+        return reduce_by_multiply(self, None) if xp is np else self.prod()
     # In columns first: NumPy multiplies two rows by vector instructions, but the elements of one in turn.
     flat = self.reshape(-1)
     whole = flat.size - flat.size % 1024

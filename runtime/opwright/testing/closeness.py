@@ -114,7 +114,7 @@ def _message(first: Any, second: Any, close: Any, rtol: float, atol: float, wher
     ]
     for what, values, allowed in (("absolute", distance, atol), ("relative", relative, rtol)):
         shown = np.where(wrong, np.nan_to_num(values, nan=np.inf), -1)
-        place = np.unravel_index(int(shown.argmax()), shown.shape)
+        place = np.unravel_index(int(np.argmax(shown)), shown.shape)
         index = tuple(map(int, place))
         lines.append(f"Greatest {what} difference: {values[place]} at index {index} (up to {allowed} allowed)")
     return "\n".join(lines)
