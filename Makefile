@@ -53,8 +53,8 @@ endif
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each
 	$(WITH_ORACLE)/bin/python -m benchmarks --runs $(RUNS)
 
-newest: ## the tests with the newest of everything, in an environment of its own: constraints.txt is left aside
-	$(MAKE) test NEWEST=1 VENV=$(VENV)-newest
+newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside
+	$(MAKE) check test NEWEST=1 VENV=$(VENV)-newest
 
 array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours
 	@test -f "$(SUITE)/conftest.py" || { echo "SUITE must name a copy of data-apis/array-api-tests, with its stubs" >&2; exit 1; }
