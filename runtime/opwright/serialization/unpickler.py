@@ -196,7 +196,8 @@ class SafeUnpickler(_Base):  # type: ignore[misc]
 
     def load_frozenset(self) -> None:
         """Push a frozenset of what follows the mark."""
-        self.append(frozenset(map(check_key, self.pop_mark())))
+        values = self.pop_mark()
+        self.append(frozenset(map(check_key, values)))
 
     def _target(self, *kinds: type) -> Any:
         """Return what is on top of the stack, which is exactly of one of these types."""
