@@ -76,10 +76,9 @@ def _counts(values: Any, what: str) -> tuple[int, ...]:
 
 
 # dtypes. By name from a list; a fresh object each, since `fill_dtype` gives it its byte order.
-_BY_CODE: Final = {
-    f"{dtype.kind}{dtype.itemsize}": dtype
-    for dtype in map(np.dtype, ("?", *"bBhHiIqQefdgFDG"))
-}  # fmt: skip
+_CODES: Final = ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
+_WIDEST: Final = (np.dtype(np.longdouble), np.dtype(np.clongdouble))
+_BY_CODE: Final = {f"{dtype.kind}{dtype.itemsize}": dtype for dtype in (*_WIDEST, *map(np.dtype, _CODES))}
 
 
 def _dtype(name: Any, align: Any = False, copy: Any = True) -> DType:
