@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import keyword
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, Final
 
 from opwright.fx.graph import Graph
 from opwright.fx.graph_module import GraphModule
 from opwright.fx.guards import Condition, Guards, InputGuard
+from opwright.fx.json_allowed import TensorMethod, constant_fault, is_name, is_parameter
 from opwright.fx.json_values import (
     JSONFormatError,
     function_from,
@@ -77,19 +79,64 @@ def _module_from(data: dict[str, Any]) -> GraphModule:
     for number, record in enumerate(_listed(data["nodes"], "nodes")):
         made = _node_from(graph, record, nodes, f"node {number}")
         nodes[made.name] = made
-    constants = {name: value_from(value, {}, f"the constant {name}") for name, value in data["constants"].items()}
     trees = data.get("trees")
     if trees is not None:
-        names = trees["names"]
-        if not all(_is_name(name) and name != "self" for name in names) or len(set(names)) < len(names):
-            raise JSONFormatError(f"{names!r:.80} are no names of parameters")
-        graph.trees = TreeInfo(tuple(names), spec_from(trees["in"]), spec_from(trees["out"]))
+        graph.trees = _trees_from(trees)
     graph.lint()
     graph.output_node()
-    made_module = GraphModule(constants, graph, str(data.get("name", "GraphModule")))
+    _check_parameters(graph)
+    module = GraphModule(_constants_from(data["constants"]), graph, _class_name(data.get("name", "GraphModule")))
     if data.get("guards") is not None:
-        made_module.guards = _guards_from(data["guards"])
-    return made_module
+        module.guards = _guards_from(data["guards"])
+    try:
+        module._run = module._compiled()
+    except Exception as error:
+        raise JSONFormatError(f"this graph is not well made: its code does not compile: {error}") from None
+    return module
+
+
+def _class_name(name: Any) -> str:
+    if not is_name(name) and name != "<lambda>":
+        raise JSONFormatError(f"name: {name!r:.80} is no name of a function")
+    return str(name)
+
+
+def _constants_from(constants: Any) -> dict[str, Any]:
+    if not isinstance(constants, dict):
+        raise JSONFormatError(f"constants: an object is expected, but got {type(constants).__name__}")
+    for name in constants:
+        fault = constant_fault(name, constants)
+        if fault is not None:
+            raise JSONFormatError(f"constants: {name!r:.80} {fault}")
+    return {name: value_from(value, {}, f"the constant {name}") for name, value in constants.items()}
+
+
+def _trees_from(trees: Any) -> TreeInfo:
+    names = _listed(trees["names"], "trees.names")
+    if not all(map(is_parameter, names)) or len(set(names)) < len(names):
+        raise JSONFormatError(f"trees.names: {names!r:.80} are no names of parameters")
+    return TreeInfo(tuple(names), spec_from(trees["in"]), spec_from(trees["out"]))
+
+
+def _check_parameters(graph: Graph) -> None:
+    """Refuse inputs that no function of Python could have."""
+    seen: set[str] = set()
+    most = 0
+    for node in [node for node in graph.nodes if node.op == "placeholder"]:
+        stars, name = _starred(str(node.target))
+        if node.all_input_nodes or node.kwargs or len(node.args) > 1:
+            raise JSONFormatError(f"the input {node.name}: a default is a constant")
+        if (most and stars <= most) or (stars and node.args):
+            raise JSONFormatError(f"the input {node.name}: {str(node.target)!r} stands where it may not")
+        most = stars
+        if name in seen:
+            raise JSONFormatError(f"the input {node.name}: another one is called {name!r} too")
+        seen.add(name)
+
+
+def _starred(target: str) -> tuple[int, str]:
+    name = target.lstrip("*")
+    return len(target) - len(name), name
 
 
 def _listed(value: Any, what: str) -> list[Any]:
@@ -100,7 +147,9 @@ def _listed(value: Any, what: str) -> list[Any]:
 
 def _node_text(node: Node) -> dict[str, Any]:
     where = f"the node {node.name}"
-    record: dict[str, Any] = {"name": node.name, "op": node.op, "target": function_text(node.target, where)}
+    is_method = isinstance(node.target, TensorMethod)
+    op, target = ("call_method", node.target.__name__) if is_method else (node.op, function_text(node.target, where))
+    record: dict[str, Any] = {"name": node.name, "op": op, "target": target}
     if node.args:
         record["args"] = [value_text(value, where) for value in node.args]
     if node.kwargs:
@@ -114,21 +163,44 @@ def _node_from(graph: Graph, record: Any, nodes: dict[str, Node], where: str) ->
     op, name, target = record.get("op"), record.get("name"), record.get("target")
     if op not in OPS:
         raise JSONFormatError(f"{where}: op is one of {', '.join(OPS)}, not {op!r}")
-    if not isinstance(name, str) or not graph._names.is_free(name):
-        raise JSONFormatError(f"{where}: {name!r} is no name for a node, or another one has it")
+    if not is_name(name) or not graph._names.is_free(name):
+        raise JSONFormatError(f"{where}: {name!r:.80} is no name for a node, or another one has it")
     where = f"{where} ({name})"
-    if op == "call_function":
-        target = function_from(target, where)
-    elif not isinstance(target, str) or not all(map(_is_name, target.lstrip("*").split("."))):
-        raise JSONFormatError(f"{where}: the target of a {op} is a name, not {target!r:.80}")
+    op, target = _call_from(op, target, where)
     args = tuple([value_from(value, nodes, where) for value in _listed(record.get("args", []), where)])
-    kwargs = {key: value_from(value, nodes, where) for key, value in record.get("kwargs", {}).items()}
+    kwargs = {key: value_from(value, nodes, where) for key, value in _keywords(record.get("kwargs", {}), where)}
     return graph.create_node(op, target, args, kwargs, name)
 
 
-def _is_name(text: Any) -> bool:
-    """Whether a text may stand in code as a name; private names of Python are none."""
-    return isinstance(text, str) and text.isidentifier() and not keyword.iskeyword(text) and not text.startswith("__")
+def _keywords(kwargs: Any, where: str) -> Iterable[tuple[str, Any]]:
+    if not isinstance(kwargs, dict):
+        raise JSONFormatError(f"{where}: kwargs: an object is expected, but got {type(kwargs).__name__}")
+    for name in kwargs:
+        if not is_name(name) and not keyword.iskeyword(name):  # (`from` is one of aten::random_)
+            raise JSONFormatError(f"{where}: kwargs: {name!r:.80} is no name of an argument")
+    return kwargs.items()
+
+
+def _call_from(op: str, target: Any, where: str) -> tuple[str, Any]:
+    """Return what a node does, and its target. Methods become functions that see that they are called on tensors."""
+    match op:
+        case "call_function":
+            return op, function_from(target, where)
+        case "call_method":
+            method = TensorMethod.named(target)
+            if method is None:
+                raise JSONFormatError(
+                    f"{where}: the target of a call_method is a name of an operator that tensors have as a method, "
+                    f"not {target!r:.80}"
+                )
+            return "call_function", method
+        case "call_module":
+            raise JSONFormatError(f"{where}: call_module: no constant of JSON can be called")
+        case "placeholder" if isinstance(target, str) and is_parameter(target.lstrip("*")) and target[:3] != "***":
+            return op, target
+        case "get_attr" | "output" if isinstance(target, str) and all(map(is_name, target.split("."))):
+            return op, target
+    raise JSONFormatError(f"{where}: the target of a {op} is a name, not {target!r:.80}")
 
 
 def _attribute(module: Any, name: str) -> Any:

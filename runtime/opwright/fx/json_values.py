@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import base64
-import builtins
 import math
-import operator
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
-import opwright.arrays.sizes
+import opwright.arrays.dtypes
 from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import as_dtype, dtype_name
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.packets import Packet, find_packet
 from opwright.errors import DispatchError
+from opwright.fx.json_allowed import FUNCTIONS
 from opwright.fx.node import Node
 from opwright.names.missing import did_you_mean
 from opwright.pytree import TreeSpec
@@ -31,18 +31,8 @@ class JSONFormatError(ValueError):
     """A text that is no graph in JSON, or a graph that JSON cannot hold. The message says where and what."""
 
 
-# Functions that graphs of make_fx call, apart from operators: no other name is looked up.
-_MODULES: Final = {"operator": operator, "math": math, "builtins": builtins, "opwright": opwright.arrays.sizes}
-_KNOWN: Final = frozenset(
-    [
-        *(f"operator.{name}" for name in operator.__all__ if not name.startswith("i") or name in ("invert", "index")),
-        *(f"math.{name}" for name in ("ceil", "floor", "sqrt", "trunc")),
-        *(f"builtins.{name}" for name in ("abs", "max", "min", "pow", "round")),
-        *(f"opwright.{name}" for name in opwright.arrays.sizes.__all__ if name.startswith("sym_")),
-    ]
-)
-_FUNCTIONS: Final = {name: getattr(_MODULES[name.partition(".")[0]], name.partition(".")[2]) for name in _KNOWN}
-_NAMES: Final = {function: name for name, function in sorted(_FUNCTIONS.items(), reverse=True)}
+_NAMES: Final = {function: name for name, function in sorted(FUNCTIONS.items(), reverse=True)}
+_LEAST, _MOST = -(2**63), 2**64
 
 
 def function_text(target: Callable[..., Any] | str, where: str) -> Any:
@@ -71,9 +61,9 @@ def function_from(data: Any, where: str) -> Callable[..., Any]:
         raise JSONFormatError(
             f"{where} calls an operator that is not defined here: import what defines it first\n{error}"
         ) from error
-    found: Callable[..., Any] | None = _FUNCTIONS.get(data) if isinstance(data, str) else None
+    found: Callable[..., Any] | None = FUNCTIONS.get(data) if isinstance(data, str) else None
     if found is None:
-        near = did_you_mean(data, _FUNCTIONS) if isinstance(data, str) else ""
+        near = did_you_mean(data, FUNCTIONS) if isinstance(data, str) else ""
         raise JSONFormatError(f"{where} calls {data!r}, which no graph calls{near}")
     return found
 
@@ -115,6 +105,8 @@ def value_text(value: Any, where: str) -> Any:
 
 def value_from(data: Any, nodes: dict[str, Node], where: str) -> Any:
     """Return the argument that JSON says. Raises JSONFormatError."""
+    if type(data) is int and not _LEAST <= data < _MOST:
+        raise JSONFormatError(f"{where} has an int of more than 64 bits")
     if data is None or isinstance(data, bool | int | float | str):
         return data
     if isinstance(data, list):
@@ -177,8 +169,14 @@ def _tensor_text(value: Tensor) -> dict[str, Any]:
 
 
 def _tensor_from(content: dict[str, Any]) -> Tensor:
-    dtype = _dtype(content["dtype"])
-    array = np.frombuffer(base64.b64decode(content["data"], validate=True), dtype).reshape(content["shape"])
+    dtype, shape, data = _dtype(content["dtype"]), content["shape"], base64.b64decode(content["data"], validate=True)
+    if not isinstance(shape, list) or not all(type(size) is int and 0 <= size <= sys.maxsize for size in shape):
+        raise ValueError(f"{shape!r:.80} is no shape")
+    if math.prod(shape) * dtype.itemsize != len(data):
+        raise ValueError(f"a shape of {math.prod(shape):.3g} elements and {len(data)} bytes of data")
+    if dtype == opwright.arrays.dtypes.bool_ and data.strip(b"\0\1"):
+        raise ValueError("bools are 0 or 1")  # (NumPy counts them by adding them up.)
+    array = np.frombuffer(data, dtype).reshape(shape)
     return tensor(array, device=content["device"], requires_grad=bool(content.get("requires_grad")))
 
 

@@ -68,6 +68,33 @@ def with_node(**node: Any) -> str:
     return a_graph(nodes=[nodes[0], {"name": "n", "op": "call_function", "target": "aten::neg", **node}, nodes[1]])
 
 
+def with_input(target: str, **node: Any) -> str:
+    return with_node(**{"op": "placeholder", "target": target, **node})
+
+
+# What reaches attributes by name or calls what it is given; methods that are no operators.
+UNREACHABLE = ("attrgetter", "methodcaller", "itemgetter", "call", "delitem", "length_hint", "iadd", "__add__")
+METHODS = (
+    "numpy",
+    "tofile",
+    "backward",
+    "register_hook",
+    "data_ptr",
+    "__class__",
+    "as_subclass",
+    "requires_grad_",
+    "T",
+)
+NO_INPUTS = ("self", "opwright", "1", "x, y", "x=1", "***x", "ﬁ", "__debug__", "None", "")
+NO_TENSORS: list[Any] = [
+    {"dtype": "int8", "shape": [2**70, 0], "device": "cpu", "data": ""},
+    {"dtype": "int8", "shape": [2**40], "device": "cpu", "data": "AA=="},
+    {"dtype": "int8", "shape": [-1], "device": "cpu", "data": "AA=="},
+    {"dtype": "bool", "shape": [1], "device": "cpu", "data": "Ag=="},
+    {"dtype": "object", "shape": [1], "device": "cpu", "data": "AAAAAAAAAAA="},
+]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -79,7 +106,7 @@ def with_node(**node: Any) -> str:
         (a_graph(version=2), "is of version 2 of the format, and this Opwright reads version 1"),
         (a_graph(version=KeyError), "is of version None"),
         (a_graph(nodes=KeyError), "not well made: 'nodes' is missing"),
-        (a_graph(constants=3), "not well made: "),
+        (a_graph(constants=3), "constants: an object is expected, but got int"),
         (a_graph(nodes=3), "nodes: a list is expected, but got int"),
         (a_graph(nodes=[3]), "node 0: an object is expected, but got 3"),
         (a_graph(nodes=[]), "the graph has no output"),
@@ -93,7 +120,10 @@ def with_node(**node: Any) -> str:
         (with_node(target="os.system"), "calls 'os.system', which no graph calls"),
         (with_node(target="operator.ad"), "which no graph calls; did you mean 'operator.add'"),
         (with_node(target=["x"]), r"calls \['x'\], which no graph calls"),
-        (with_node(op="call_method", target="__reduce__"), "the target of a call_method is a name, not '__reduce__'"),
+        (
+            with_node(op="call_method", target="__reduce__"),
+            "is a name of an operator.*, not '__reduce__'",
+        ),
         (with_node(op="get_attr", target="a.__class__"), "the target of a get_attr is a name"),
         (with_node(op="get_attr", target="w"), "the node n reads the attribute 'w', which the root"),
         (with_node(args=[{"node": "y"}]), r"node 1 \(n\) reads 'y', and no node before it has that name"),
@@ -105,6 +135,28 @@ def with_node(**node: Any) -> str:
             "is no tensor",
         ),
         (with_node(args=3), "a list is expected, but got int"),
+        *[(with_node(target=f"operator.{name}"), f"calls 'operator.{name}', which no") for name in UNREACHABLE],
+        *[(with_node(op="call_method", target=name), "target of a call_method is a name of an op") for name in METHODS],
+        (with_node(op="call_module", target="w"), "no constant of JSON can be called"),
+        *[(a_graph(constants={name: 1}), f"constants: '{name}' is") for name in ("__class__", "a.__dict__", "1", "ﬁ")],
+        *[(a_graph(constants={name: 1}), "a name of GraphModule's own") for name in ("forward", "_graph", "code.x")],
+        (
+            a_graph(constants={"a": 1, "a.requires_grad": 2}),
+            "constants: 'a.requires_grad' lies within another constant",
+        ),
+        *[(with_input(target), "the target of a placeholder is a name") for target in NO_INPUTS],
+        (with_input("y", name="self"), "'self' is no name for a node"),
+        (with_input("y", name="\uff4f\uff50wright"), "is no name for a node"),
+        (with_input("x"), "the input n: another one is called 'x' too"),
+        (with_input("*x", args=[1]), "stands where it may not"),
+        (with_input("y", args=[{"node": "x"}]), "a default is a constant"),
+        (with_node(args=[10**400]), r"node 1 \(n\) has an int of more than 64 bits"),
+        (with_node(args=[{"tuple": [-(2**63) - 1]}]), "int of more than 64 bits"),
+        (with_node(kwargs={"a b": 1}), "kwargs: 'a b' is no name of an argument"),
+        (with_node(kwargs=3), "kwargs: an object is expected"),
+        (a_graph(name="x(): import os #"), "is no name of a function"),
+        (a_graph(trees={"names": ["opwright"], "in": {"list": ["*"]}, "out": None}), "are no names of parameters"),
+        *[(with_node(args=[{"tensor": each}]), "is no tensor") for each in NO_TENSORS],
     ],
 )
 def test_malformed_text_is_told_in_plain_words(text: Any, message: str) -> None:
@@ -136,6 +188,20 @@ def test_changed_text_is_read_or_refused(data: Any) -> None:
     except JSONFormatError:
         return
     assert isinstance(read.code, str)
+
+
+def test_methods_are_called_on_tensors_alone() -> None:
+    text = with_node(op="call_method", target="sum", args=[{"node": "x"}, 0])
+    text = text.replace('"args": [{"node": "x"}]}]', '"args": [{"node": "n"}]}]')
+    read = from_json(text)
+    assert read(opwright.ones(3)).item() == 3 and from_json(read.to_json())(opwright.ones(2)).item() == 2
+
+    class Other:
+        def sum(self, dim: int) -> int:
+            raise AssertionError("it was called")
+
+    with pytest.raises(TypeError, match="the graph calls the method sum of Other: graphs that from_json read call"):
+        read(Other())
 
 
 def test_what_json_cannot_hold_is_named() -> None:
