@@ -163,7 +163,7 @@ def load_op_profiles(file: str | Path) -> dict[str, set[OpProfile]]:
     """Return the profiles that `save_op_profiles` wrote. Raises RuntimeError for a file of another version or form."""
     try:
         data = json.loads(Path(file).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RuntimeError(f"{file} holds no operator profiles: {error}") from None
     version = data.get("version") if isinstance(data, dict) else None
     if version != _VERSION:

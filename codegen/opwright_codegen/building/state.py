@@ -27,7 +27,7 @@ class State:
     def __init__(self, folder: Path) -> None:
         self._path = folder / _FILE
         self._known: dict[str, Any] = {}
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, RecursionError):
             found = json.loads(self._path.read_bytes())
             if isinstance(found, dict):
                 self._known = found

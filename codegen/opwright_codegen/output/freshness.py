@@ -36,11 +36,14 @@ def fresh_folders(base: Path, options: str, inputs: Sequence[Path]) -> list[Path
 
 
 def _stamp(base: Path) -> Any:
-    """Return what the last run kept. Raises OSError for what is no file: reading it could wait for ever."""
+    """Return what the last run kept. Raises OSError for what is no file (reading it could wait for ever), ValueError."""
     path = base / _STAMP
     if is_special(path):
         raise FileNotFoundError(path)
-    return json.loads(path.read_bytes())
+    try:
+        return json.loads(path.read_bytes())
+    except RecursionError as error:
+        raise ValueError(error) from None
 
 
 def is_special(path: Path) -> bool:

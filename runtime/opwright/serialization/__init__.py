@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+from opwright.errors import DispatchError
+
 __all__ = ["load", "save"]
 
 File = str | os.PathLike[str] | IO[bytes]
@@ -68,7 +70,9 @@ def _read_safely(data: bytes, device: Any) -> Any:
 
     try:
         return SafeUnpickler(data, device).load()
-    except (EOFError, IndexError, ValueError, TypeError, OverflowError) as error:
+    except (pickle.UnpicklingError, DispatchError):
+        raise
+    except Exception as error:  # whatever Python's own functions say of data that is broken
         raise _not_ours(error) from None
 
 
