@@ -94,7 +94,7 @@ CRAFTED: dict[str, tuple[Any, str]] = {
     "ints with a gradient": (tensor((1,), (1,), of=np.dtype("i4"), grad=True), "ints that requires grad"),
     "a storage that is an array": (Call(pickling._over_storage, ONE, (1,), (1,), 0, FLOAT, False), "without a sto"),
     "an array of two dimensions below a storage": (memory(np.ones((2, 2))), "a storage that is not flat"),
-    "an array of a dtype of no tensor": (Call(pickling._from_numpy, "cpu", None, np.ones(1, "g"), False), "do not have"),
+    "an array of a dtype of no tensor": (Call(pickling._from_numpy, "cpu", None, np.ones(1, "g"), False), "not have"),
     "attributes of a tensor": (Sets(opwright.ones(1), (None, {"array": 5, "edge": 1})), "sets attributes of a value"),
     "attributes of a device": (Sets(opwright.device("cpu"), {"type": "x"}), "sets attributes of a value"),
     "attributes of a dict": (Sets(OrderedDict(a=1), {"x": 1}), "sets attributes of a value"),
@@ -198,7 +198,8 @@ def test_graphs_reach_no_file_process_or_import() -> None:
     """In a process of its own: a hook of audits stays for good. That it sees what it should is shown first."""
     lines = [
         "import fuzzed_files", "fuzzed_files.watched()", "fuzzed_files._is_watched = True",
-        "open('/dev/null').close()", "import wave", "fuzzed_files._is_watched = False", "assert len(fuzzed_files.reached) >= 2",
+        "open('/dev/null').close()", "import wave", "fuzzed_files._is_watched = False",
+        "assert len(fuzzed_files.reached) >= 2",
         "fuzzed_files.reached.clear()", "print(fuzzed_files.run('graphs', 200, 1).total())",
     ]  # fmt: skip
     run = subprocess.run(

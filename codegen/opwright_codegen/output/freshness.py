@@ -36,7 +36,8 @@ def fresh_folders(base: Path, options: str, inputs: Sequence[Path]) -> list[Path
 
 
 def _stamp(base: Path) -> Any:
-    """Return what the last run kept. Raises OSError for what is no file (reading it could wait for ever), ValueError."""
+    """Return what the last run kept. Raises ValueError for what is no JSON, OSError for what is no file: reading it
+    could wait for ever."""
     path = base / _STAMP
     if is_special(path):
         raise FileNotFoundError(path)

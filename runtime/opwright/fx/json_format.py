@@ -147,8 +147,10 @@ def _listed(value: Any, what: str) -> list[Any]:
 
 def _node_text(node: Node) -> dict[str, Any]:
     where = f"the node {node.name}"
-    is_method = isinstance(node.target, TensorMethod)
-    op, target = ("call_method", node.target.__name__) if is_method else (node.op, function_text(node.target, where))
+    if isinstance(node.target, TensorMethod):
+        op, target = "call_method", node.target.__name__
+    else:
+        op, target = node.op, function_text(node.target, where)
     record: dict[str, Any] = {"name": node.name, "op": op, "target": target}
     if node.args:
         record["args"] = [value_text(value, where) for value in node.args]
@@ -163,7 +165,7 @@ def _node_from(graph: Graph, record: Any, nodes: dict[str, Node], where: str) ->
     op, name, target = record.get("op"), record.get("name"), record.get("target")
     if op not in OPS:
         raise JSONFormatError(f"{where}: op is one of {', '.join(OPS)}, not {op!r}")
-    if not is_name(name) or not graph._names.is_free(name):
+    if not is_name(name) or not graph._names.is_free(str(name)):
         raise JSONFormatError(f"{where}: {name!r:.80} is no name for a node, or another one has it")
     where = f"{where} ({name})"
     op, target = _call_from(op, target, where)

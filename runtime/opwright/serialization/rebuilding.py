@@ -86,8 +86,9 @@ def _dtype(name: Any, align: Any = False, copy: Any = True) -> DType:
         return bfloat16
     _require(type(name) is str, "a dtype without a name")
     if name[:1] in ("U", "S") and name[1:].isdecimal() and len(name) < 8:
-        return np.dtype(np.dtype(name), copy=True)
-    found = _BY_CODE.get(name)
+        text: DType = np.dtype(np.dtype(name), copy=True)
+        return text
+    found: DType | None = _BY_CODE.get(name)
     _require(
         found is not None, f"the dtype {name!r:.40}: {', '.join(_BY_CODE)}, bfloat16, U and S of a length are read"
     )
@@ -105,7 +106,7 @@ def fill_dtype(dtype: DType, state: tuple[Any, ...]) -> None:
     if order in "<>" and order != native:
         _require(dtype is not bfloat16, "bfloat16 of another byte order")
         sizes = (dtype.itemsize, dtype.alignment) if dtype.kind in "US" else (-1, -1)
-        dtype.__setstate__((3, order, None, None, None, *sizes, 0))
+        dtype.__setstate__((3, order, None, None, None, *sizes, 0))  # type: ignore[attr-defined]
 
 
 _HARMLESS_FLAGS: Final = 0x8 | 0x40  # text that needs an interpreter to be changed, bfloat16's own: they are not set

@@ -37,7 +37,7 @@ _TAKEN_OVER: Final = (
 _FREED_BY_RECURSION: Final = (OrderedDict, defaultdict)
 _DEEPEST: Final = 500
 _DATA: Final = (bytes, bytearray, str, list, tuple, set)
-_Base: Final[Any] = pickle._Unpickler  # type: ignore[attr-defined]  # the same in Python, one method an opcode
+_Base: Final[Any] = pickle._Unpickler  # the same in Python, one method an opcode
 
 
 class SafeUnpickler(_Base):  # type: ignore[misc]
