@@ -1,4 +1,4 @@
-"""What a graph in JSON may call and be named: lists that are built up, since anybody may have written the text."""
+"""The lists of what a graph in JSON may call and be named: built up, since anybody may have written the text."""
 
 from __future__ import annotations
 

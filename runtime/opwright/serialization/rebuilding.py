@@ -1,4 +1,4 @@
-"""What a file may name, and the functions of ours that make it: each checks its arguments before it makes anything."""
+"""The names that a file may have, and functions of ours that make what they mean: each checks its arguments first."""
 
 from __future__ import annotations
 

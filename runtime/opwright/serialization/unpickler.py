@@ -79,12 +79,12 @@ class SafeUnpickler(_Base):  # type: ignore[misc]
         return found
 
     def load_global(self) -> None:
-        """Push what a name in two lines stands for."""
+        """Put what a name in two lines stands for."""
         module, name = (self.readline()[:-1].decode("utf-8") for _ in range(2))
         self.append(self.find_class(module, name))
 
     def load_stack_global(self) -> None:
-        """Push what the name on the stack stands for."""
+        """Put what the name on the stack stands for."""
         name, module = self.stack.pop(), self.stack.pop()
         if type(name) is not str or type(module) is not str:
             raise pickle.UnpicklingError("the file names something by what is no text")
@@ -139,19 +139,19 @@ class SafeUnpickler(_Base):  # type: ignore[misc]
         (fill_dtype if isinstance(made, np.dtype) else fill_array)(made, state)
 
     def load_bytearray8(self) -> None:
-        """Push a bytearray, whose data must be there: its size is not believed."""
+        """Put a bytearray, whose data must be there: its size is not believed."""
         size = int.from_bytes(self.read(8), "little")
         if size > self._size:
             raise pickle.UnpicklingError(f"the file declares {size} bytes of data, and has {self._size} in all")
         self.append(bytearray(self.read(size)))
 
     def load_append(self) -> None:
-        """Append to a list."""
+        """Add a value to a list."""
         value = self.stack.pop()
         self._target(list).append(value)
 
     def load_appends(self) -> None:
-        """Append several to a list."""
+        """Add several values to a list."""
         values = self.pop_mark()
         self._target(list).extend(values)
 
@@ -165,7 +165,7 @@ class SafeUnpickler(_Base):  # type: ignore[misc]
         self._set_items(self.pop_mark())
 
     def load_dict(self) -> None:
-        """Push a dict of what follows the mark."""
+        """Put a dict of what follows the mark."""
         items = self.pop_mark()
         self.append({})
         self._set_items(items)
@@ -195,7 +195,7 @@ class SafeUnpickler(_Base):  # type: ignore[misc]
         self._target(set).update(map(check_key, values))
 
     def load_frozenset(self) -> None:
-        """Push a frozenset of what follows the mark."""
+        """Put a frozenset of what follows the mark."""
         values = self.pop_mark()
         self.append(frozenset(map(check_key, values)))
 
