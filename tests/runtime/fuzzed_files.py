@@ -297,7 +297,7 @@ def graph_text(draw: random.Random) -> str:
 
 reached: list[str] = []
 _is_watched = False
-# Modules that are loaded when they are first needed, and their files: the program's own.
+# Modules that are loaded when they are first needed, and their files (marshal reads them): the program's own.
 _OWN: Final = (
     "opwright",
     "numpy",
@@ -325,7 +325,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 _WATCHED: Final = (
     "subprocess", "socket", "shutil", "ctypes", "pty", "urllib", "webbrowser", "tempfile", "glob", "ftplib", "http",
-    "mmap", "sqlite3", "pickle", "marshal", "cpython", "signal", "fcntl", "syslog",
+    "mmap", "sqlite3", "pickle", "cpython", "signal", "fcntl", "syslog",
 )  # fmt: skip
 
 
