@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from opwright.autograd.gradients import add, fit
 from opwright.autograd.hooks import call_hooks, call_prehooks, call_tensor_hooks
 from opwright.autograd.modes import with_recording, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of, number_of
+from opwright.autograd.reach import count_uses, leading_to, reachable
 from opwright.state import active_modes, set_modes
 
 __all__ = ["compiled_pass", "current_pass", "error_of_circle", "is_running", "run", "running"]
@@ -134,14 +135,14 @@ class _Pass:
         """Look through the graph beforehand: which nodes lead to targets, or when leaves with hooks are complete."""
         self.roots = roots
         if self.targets is not None:
-            self.needed = _leading_to(self.targets, roots)
+            self.needed = leading_to(self.targets, roots)
         elif AccumulateGrad.watched:
-            uses = _count_uses(roots)
+            uses = count_uses(roots)
             self.uses = uses if any(leaf.has_hooks for leaf in uses) else None
 
     def reached(self) -> set[Node]:
         """Return the nodes whose gradients the pass computes."""
-        return _reachable(self.roots) if self.needed is None else self.needed
+        return reachable(self.roots) if self.needed is None else self.needed
 
     def deliver(self, edge: Edge, grad: Any) -> None:
         """Add a gradient to what waits for a node. None counts as arrived."""
@@ -331,41 +332,3 @@ def error_of_circle(node: Node) -> RuntimeError:
 def _fitted(result: Any, edge: Edge, node: Node, place: int) -> Any:
     """Return a node's gradient number `place`, with the shape and dtype of what it belongs to, or None."""
     return None if result is None else fit(result, edge, node, place)
-
-
-def _leading_to(targets: set[Node], roots: Iterable[Edge]) -> set[Node]:
-    """Return the nodes from which a target can be reached, and the targets."""
-    order = sorted(_reachable(roots), key=_sequence)
-    needed = set(targets)
-    for node in order:  # ascending: a node's edges lead to those before it
-        if any(edge is not None and node_of(edge) in needed for edge in node.edges):
-            needed.add(node)
-    return needed
-
-
-def _sequence(node: Node) -> int:
-    return node.sequence
-
-
-def _count_uses(roots: Iterable[Edge]) -> dict[AccumulateGrad, int]:
-    """Return how many gradients each leaf gets."""
-    uses: dict[AccumulateGrad, int] = {}
-    roots = list(roots)
-    for edges in (roots, *(node.edges for node in _reachable(roots))):
-        for edge in edges:
-            if type(edge) is AccumulateGrad:
-                uses[edge] = uses.get(edge, 0) + 1
-    return uses
-
-
-def _reachable(roots: Iterable[Edge]) -> set[Node]:
-    found = {node_of(edge) for edge in roots}
-    stack = list(found)
-    while stack:
-        for edge in stack.pop().edges:
-            if edge is not None:
-                node = node_of(edge)
-                if node not in found:
-                    found.add(node)
-                    stack.append(node)
-    return found
