@@ -116,7 +116,7 @@ static int add_to(Tensor *known, Tensor *grad) {
 static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
     Tensor *tensor = (Tensor *)variable;
     int64_t keys = bits_of(variable);
-    if (keys == -1 || (keys & leaves.odd_bits) || !(keys & leaves.grad_bits) || tensor->array == NULL ||
+    if (keys == -1 || (keys & leaves.odd_bits) || tensor->edge != leaf || !(keys & leaves.grad_bits) || tensor->array == NULL ||
         Py_TYPE(tensor->array) != core.array ||
         !array_fits(tensor->array, ((Node *)leaf)->dtype, ((Node *)leaf)->shape) ||
         !arrays_are_alike(tensor->array, ((Tensor *)grad)->array)) {
@@ -180,7 +180,7 @@ int leaf_accumulate(PyObject *leaf, PyObject *grad) {
     return result == NULL ? -1 : 0;
 }
 
-/* configure_leaves(AccumulateGrad, accumulate, np.add, ODD, GRAD, what a plain gradient's keys are) */
+/* configure_leaves(AccumulateGrad, accumulate, np.add, ODD | VIEW, GRAD, what a plain gradient's keys are) */
 PyObject *configure_leaves(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *leaf, *function, *add;

@@ -9,7 +9,7 @@
 static struct {
     PyObject *wrap, *wrap_view;
     PyObject *odd, *view, *odd_view; /* keys of tensors in NumPy's memory: not simple; views, simple and not */
-    int64_t odd_bits, view_bits, mask;
+    int64_t odd_bits, view_bits, mask, tracked;
     char is_known[MOST_TYPES]; /* whether tensors have the dtype, and compute in it */
 } wrapping = {0};
 
@@ -39,18 +39,21 @@ PyObject *wrap_reduced(PyObject *array) {
     return PyArray_TYPE((PyArrayObject *)array) == NPY_BOOL ? wrap_simple(array) : wrap_with_keys(array, wrapping.odd);
 }
 
-/* Return the keys of a view: a new reference, or NULL. */
-static PyObject *view_keys(PyObject *keys, int is_odd) {
+/* Return the keys of a view: a new reference, or NULL. What is not tracked, an inference tensor, is no view. */
+static PyObject *view_keys(PyObject *keys, int is_odd, int *is_tracked) {
     if (keys == core.dense_cpu || keys == core.dense_cpu_grad) {
+        *is_tracked = 1;
         return Py_NewRef(is_odd ? wrapping.odd_view : wrapping.view);
     }
     int overflow;
     int64_t bits = PyLong_AsLongLongAndOverflow(keys, &overflow);
-    return PyLong_FromLongLong((bits & wrapping.mask) | wrapping.view_bits | (is_odd ? wrapping.odd_bits : 0));
+    *is_tracked = (bits & wrapping.tracked) != 0;
+    int64_t view = *is_tracked ? wrapping.view_bits : 0;
+    return PyLong_FromLongLong((bits & wrapping.mask) | view | (is_odd ? wrapping.odd_bits : 0));
 }
 
 /* Make what a view says of its storage and base: a new reference, or NULL, without an exception for the Python to do. */
-static PyObject *make_extra(PyObject *base) {
+static PyObject *make_extra(PyObject *base, int is_tracked) {
     PyObject *storage = storage_of(base); /* which makes its Extra, too */
     if (storage == NULL) {
         return NULL;
@@ -62,7 +65,7 @@ static PyObject *make_extra(PyObject *base) {
     }
     if (made != NULL) {
         replace_slot(made, storage_slots.own, Py_NewRef(storage));
-        replace_slot(made, storage_slots.base, Py_NewRef(root == Py_None ? base : root));
+        replace_slot(made, storage_slots.base, Py_NewRef(root == Py_None && is_tracked ? base : root));
         replace_slot(made, storage_slots.grad, Py_NewRef(Py_None));
         replace_slot(made, storage_slots.seen, Py_NewRef(version));
     }
@@ -76,7 +79,8 @@ PyObject *view_tensor(PyObject *base, PyObject *array, int is_odd) {
     if (own == NULL || !PyLong_CheckExact(own) || ((Tensor *)base)->array == NULL) {
         return NULL;
     }
-    PyObject *keys = view_keys(own, is_odd), *extra = keys == NULL ? NULL : make_extra(base);
+    int is_tracked = 0;
+    PyObject *keys = view_keys(own, is_odd, &is_tracked), *extra = keys == NULL ? NULL : make_extra(base, is_tracked);
     if (extra != NULL) {
         made = wrap_with_keys(Py_NewRef(array), keys);
     }
@@ -103,13 +107,13 @@ PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count) {
 }
 
 /* configure_wrapping(wrap, wrap_view, the dtypes of tensors that compute in themselves, keys of simple tensors, ODD, VIEW,
- * the keys that a view takes over) */
+ * the keys that a view takes over, those of which tensors with a history have any) */
 PyObject *configure_wrapping(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *one, *of_view, *dtypes;
-    long long simple, odd, view, mask;
+    long long simple, odd, view, mask, tracked;
     if (!PyArg_ParseTuple(
-            args, "OOOLLLL:configure_wrapping", &one, &of_view, &dtypes, &simple, &odd, &view, &mask)) {
+            args, "OOOLLLLL:configure_wrapping", &one, &of_view, &dtypes, &simple, &odd, &view, &mask, &tracked)) {
         return NULL;
     }
     for (int type = 0; type < MOST_TYPES; type++) {
@@ -130,6 +134,7 @@ PyObject *configure_wrapping(PyObject *module, PyObject *args) {
     wrapping.odd_bits = odd;
     wrapping.view_bits = view;
     wrapping.mask = mask;
+    wrapping.tracked = tracked;
     wrapping.wrap = Py_NewRef(one);
     wrapping.wrap_view = Py_NewRef(of_view);
     Py_RETURN_NONE;

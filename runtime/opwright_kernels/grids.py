@@ -14,6 +14,7 @@ from typing import Any
 
 import opwright
 from opwright.arrays.dtypes import as_dtype, int64, opmath
+from opwright.arrays.storage import without_base
 
 Tensor = Any
 aten: Any = opwright.ops.aten
@@ -53,7 +54,7 @@ def sampled(input: Tensor, grid: Tensor, options: Options, along: int | None = N
         rows = aten.expand(aten.unsqueeze(index, 1), total.shape)
         value = aten.where.ScalarOther(aten.unsqueeze(inside, 1), aten.gather(flat, 2, rows), 0)
         total = total + (value if weight is None else value * aten.unsqueeze(weight, 1))
-    return aten.to(aten.reshape(total, [*input.shape[:2], *places]), dtype)
+    return aten.to(without_base(aten.reshape(total, [*input.shape[:2], *places])), dtype)
 
 
 def scattered(grad: Tensor, grid: Tensor, shape: Sequence[int], options: Options) -> Tensor:

@@ -42,7 +42,6 @@ OTHERWISE: dict[str, str] = {
     "_batch_norm_with_update": "likewise",
     "rrelu_with_noise": "a composite, which counts what it writes to the noise",
     "rrelu_with_noise_": "a composite, which counts what it writes to the noise",
-    "mT": "of no dimension a view as well; PyTorch gives the tensor itself, with a warning",
     "lift_fresh": "an alias; PyTorch gives the tensor itself",
 }
 # Operators of PyTorch that crash on samples.

@@ -216,7 +216,10 @@ def become_view(tensor: Tensor, view: Tensor) -> None:
 
 
 def without_base(view: Tensor) -> Tensor:
-    """Return a new view as a tensor of its own over shared memory: writes count in both, history is that of neither."""
+    """Return a new view as no view over shared memory: writes count in both, and reach the history of one alone.
+
+    A composite does so with a view of what it made itself: its result is new, to be written in place and detached.
+    """
     if view.extra is not None:
         view.extra.base = None
     view.keys &= ~VIEW

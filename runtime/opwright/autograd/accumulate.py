@@ -20,7 +20,7 @@ from opwright.autograd.nodes import AccumulateGrad
 from opwright.autograd.quick import is_array_alone
 from opwright.autograd.recording import increment_version
 from opwright.dispatch.aten import aten
-from opwright.keys import GRAD, ODD, WATCHED
+from opwright.keys import GRAD, ODD, VIEW, WATCHED
 from opwright.locks.forks import ForkLock
 from opwright.state import with_modes
 from opwright.tensors.tensor import Tensor, wrap
@@ -61,6 +61,8 @@ def accumulate(leaf: AccumulateGrad, grad: Any, is_ours: bool | None = None) -> 
         if not leaf.post_hooks:
             return  # nobody could ever see it
         variable = leaf.variable
+    if variable.keys & VIEW or type(variable.edge) is not AccumulateGrad:
+        _check_is_leaf(variable)
     if not variable.keys & GRAD:
         return  # nobody wants it any more
     if leaf.shape != shape_of(variable.array):
@@ -74,6 +76,16 @@ def accumulate(leaf: AccumulateGrad, grad: Any, is_ours: bool | None = None) -> 
         add_to(variable, grad, is_ours)
         if leaf.post_hooks:
             call_post_accumulate_hooks(leaf.post_hooks, variable)
+
+
+def _check_is_leaf(variable: Tensor) -> None:
+    """Raise RuntimeError for a tensor that became a result of the graph after it was the graph's leaf."""
+    if variable.grad_fn is not None:
+        raise RuntimeError(
+            "leaf variable has been moved into the graph interior: it was written in place by a recorded call after it "
+            "had stopped requiring grad, so a graph that was made before has no place for its gradient. Write to a "
+            "copy of it (x.detach().clone())"
+        )
 
 
 def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:

@@ -40,7 +40,7 @@ def _configure() -> None:
     """Tell the core what Python does where a pass is uncommon; once."""
     configure_recording()
     adding = ops.aten.add.Tensor
-    fast.configure_leaves(AccumulateGrad, accumulate, np.add, ODD, GRAD, DENSE_CPU | ODD | VIEW | GRAD)
+    fast.configure_leaves(AccumulateGrad, accumulate, np.add, ODD | VIEW, GRAD, DENSE_CPU | ODD | VIEW | GRAD)
     fast.configure_engine(
         AccumulateGrad, Recorded, without_recording(None), running, (adding.table, adding.call), fit, _run_uncommon,
         _finish_uncommon, gradients_for, error_of_circle, DENSE_CPU | ODD, DENSE_CPU | ODD | VIEW | GRAD, GRAD,

@@ -209,7 +209,7 @@ class Tensor(_Methods):
 
     @property
     def _version(self) -> int:
-        if not self.keys & (AUTOGRAD | ADINPLACEORVIEW):
+        if not self.keys & TRACKED:
             raise RuntimeError("Inference tensors do not track version counter.")
         return storage_of(self).version
 
@@ -244,6 +244,7 @@ class Tensor(_Methods):
 
 
 CPU_DEVICE = Device("cpu")
+TRACKED = AUTOGRAD | ADINPLACEORVIEW  # an inference tensor has none of these
 KEYS_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype (DENSE_CPU itself), so that one look-up also refuses other dtypes.
@@ -300,7 +301,10 @@ def _wrap_other(array: Array) -> Tensor:
 
 
 def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
-    """Make a tensor on a view of the array of `base`, of its storage and root base. `odd`: its `odd_bit`, if known."""
+    """Make a tensor on a view of the array of `base`, of its storage and root base. `odd`: its `odd_bit`, if known.
+
+    Of an inference tensor, which has no history, the result shares memory alone: it has no base.
+    """
     if (extra := base.extra) is None:
         extra = base.extra = Extra()
     storage = extra.storage
@@ -313,14 +317,15 @@ def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
     own = out.extra = _bare_extra(Extra)
     own.storage = storage
     own.seen = storage.version
+    is_tracked = base.keys & TRACKED
     if root is None:
-        own.base = base
+        own.base = base if is_tracked else None
     else:
         own.base = root
         if creation := getattr(extra, "creation", ""):  # what must not be written to by itself, nor through a view
             own.creation = creation
     own.grad = None
-    keys = base.keys & KEYS_OF_VIEWS | VIEW
+    keys = base.keys & KEYS_OF_VIEWS | (VIEW if is_tracked else 0)
     if odd is not None:
         keys |= odd
     elif type(array) is ndarray:  # what `odd_bit` says, without the call for most

@@ -19,7 +19,9 @@ __all__ = ["wrap", "wrap_view"]
 if fast is not None:
     fast.configure_storage(Extra, Storage)
     computing = tuple([dtype for dtype in CANONICAL if dtype not in REDUCED])
-    fast.configure_wrapping(tensor.wrap, tensor.wrap_view, computing, DENSE_CPU, ODD, VIEW, tensor.KEYS_OF_VIEWS)
+    fast.configure_wrapping(
+        tensor.wrap, tensor.wrap_view, computing, DENSE_CPU, ODD, VIEW, tensor.KEYS_OF_VIEWS, tensor.TRACKED
+    )
     fast.serve_facts(tensor.Tensor, Size, tensor.CPU_DEVICE)
 
 wrap: Final[Callable[[Array], Tensor]] = tensor.wrap if fast is None else fast.wrap

@@ -9,6 +9,7 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import as_dtype, opmath
 from opwright.arrays.sizes import holds
+from opwright.arrays.storage import without_base
 from opwright_kernels.grids import Options, sampled
 
 Operand = Any
@@ -73,7 +74,7 @@ def affine_grid_generator(theta: Operand, size: Sequence[int], align_corners: bo
     base = _base(theta, size, align_corners)
     rows = aten.reshape(base, [1, *_flat(size), base.shape[-1]])
     places = aten.bmm(aten.expand(rows, [size[0], *rows.shape[1:]]), aten.transpose(theta, 1, 2))
-    return aten.reshape(places, [size[0], *size[2:], len(size) - 2])
+    return without_base(aten.reshape(places, [size[0], *size[2:], len(size) - 2]))
 
 
 def affine_grid_generator_backward(grad: Operand, size: Sequence[int], align_corners: bool) -> Operand:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.arrays.storage import without_base
 from opwright_kernels.gradients.windows import max_pool_backward
 
 Operand = Any
@@ -21,7 +22,7 @@ def max_pool1d_with_indices(
     kernel, steps = _with_row("kernel_size", kernel_size, 1), _with_row("stride", stride or kernel_size, 1)
     pads, spread = _with_row("padding", padding, 0), _with_row("dilation", dilation, 1)
     values, indices = aten.max_pool2d_with_indices(aten.unsqueeze(self, -2), kernel, steps, pads, spread, ceil_mode)
-    return aten.squeeze(values, -2), aten.squeeze(indices, -2)
+    return without_base(aten.squeeze(values, -2)), without_base(aten.squeeze(indices, -2))
 
 
 def max_pool1d(

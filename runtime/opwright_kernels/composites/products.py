@@ -13,6 +13,7 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.devices import shape_of
 from opwright.arrays.sizes import guard_or_false, holds
+from opwright.arrays.storage import without_base
 from opwright.autograd.quick import is_unwatched
 from opwright.dispatch.aten import aten as direct
 from opwright.plans.operands import check_inexact, check_square
@@ -43,7 +44,7 @@ def matmul(self: Operand, other: Operand) -> Operand:
         case 2, 1:
             return direct["mv.default"](self, other)
         case 1, 2:
-            return aten.squeeze(aten.mm(aten.unsqueeze(self, 0), other), 0)
+            return without_base(aten.squeeze(aten.mm(aten.unsqueeze(self, 0), other), 0))
         case _, (1 | 2) if left >= 3:
             return _folded_product(self, other)
         case _:
@@ -66,7 +67,7 @@ def _folded_product(self: Operand, other: Operand) -> Operand:
     *outer, inner = self.shape
     rows = direct["reshape.default"](self, [prod(outer), inner])
     product = direct["mv.default"](rows, other) if len(other.shape) == 1 else direct["mm.default"](rows, other)
-    return direct["view.default"](product, [*outer, *other.shape[1:]])
+    return without_base(direct["view.default"](product, [*outer, *other.shape[1:]]))
 
 
 def _batched_product(self: Operand, other: Operand) -> Operand:
@@ -81,11 +82,11 @@ def _batched_product(self: Operand, other: Operand) -> Operand:
     if is_plain and batch == rows[:-2] == columns[:-2]:
         matrices = direct["reshape.default"](self, [count, *rows[-2:]])
         product = direct["bmm.default"](matrices, direct["reshape.default"](other, [count, *columns[-2:]]))
-        return direct["view.default"](product, [*batch, *product.shape[1:]])
+        return without_base(direct["view.default"](product, [*batch, *product.shape[1:]]))
     matrices = aten.reshape(aten.expand(aten.reshape(self, rows), [*batch, *rows[-2:]]), [count, *rows[-2:]])
     others = aten.reshape(aten.expand(aten.reshape(other, columns), [*batch, *columns[-2:]]), [count, *columns[-2:]])
     kept = batch + ([rows[-2]] if len(self.shape) > 1 else []) + ([columns[-1]] if len(other.shape) > 1 else [])
-    return aten.view(aten.bmm(matrices, others), kept)
+    return without_base(aten.view(aten.bmm(matrices, others), kept))
 
 
 def linalg_vecdot(x: Operand, y: Operand, dim: int) -> Operand:
@@ -165,7 +166,7 @@ def kron(self: Operand, other: Operand) -> Operand:
     sizes = [[1] * (ndim - len(each.shape)) + list(each.shape) for each in (self, other)]
     left = aten.reshape(self, [size for pair in sizes[0] for size in (pair, 1)])
     right = aten.reshape(other, [size for pair in sizes[1] for size in (1, pair)])
-    return aten.reshape(aten.mul(left, right), [a * b for a, b in zip(*sizes, strict=True)])
+    return without_base(aten.reshape(aten.mul(left, right), [a * b for a, b in zip(*sizes, strict=True)]))
 
 
 def cross(self: Operand, other: Operand, dim: int | None) -> Operand:

@@ -6,6 +6,7 @@ from typing import Any
 
 import opwright
 from opwright.arrays import layouts
+from opwright.arrays.storage import without_base
 
 Operand = Any  # a Tensor
 
@@ -74,7 +75,7 @@ def _reduced(
     index = aten.expand(aten.reshape(owner, [*owner.shape, *after]), data.shape)
     sizes = [*data.shape[:axis], count + 1, *data.shape[axis + 1 :]]
     table = aten.scatter_reduce(aten.new_full(data, sizes, first), axis, index, data, name)
-    result = aten.contiguous(aten.narrow(table, axis, 0, count))
+    result = without_base(aten.contiguous(aten.narrow(table, axis, 0, count)))
     if not mean:
         return result
     lengths = aten.reshape(ends - starts, [*ends.shape, *after])

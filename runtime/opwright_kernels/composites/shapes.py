@@ -18,11 +18,10 @@ Operand = Any  # a Tensor
 
 
 def mT(self: Operand) -> Operand:
-    """Swap the last two dimensions; a single number stays. Raises RuntimeError for a vector."""
+    """Swap the last two dimensions; a single number is the result itself. Raises RuntimeError for a vector."""
     if len(self.shape) == 1:
         raise RuntimeError(f"mT: expected a matrix or a batch of matrices, but got a {len(self.shape)}-D tensor")
-    aten = opwright.ops.aten
-    return aten.transpose(self, -2, -1) if self.shape else aten.alias(self)
+    return opwright.ops.aten.transpose(self, -2, -1) if self.shape else self
 
 
 def mH(self: Operand) -> Operand:

@@ -9,6 +9,7 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, as_dtype, bool_, float32, float64
 from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
+from opwright.arrays.storage import without_base
 from opwright.plans.operands import NUMBERS
 
 Operand = Any  # a Tensor
@@ -248,7 +249,7 @@ def _quantile(
     found = _at_ranks(ordered, _ranks(ordered, q, ignore_nan), interpolation)
     if keepdim:
         found = aten.reshape(found, [*[1] * len(self.shape), -1]) if flat else aten.unsqueeze(found, place)
-    return aten.movedim(found, -1, 0) if q.shape else aten.squeeze(found, -1)
+    return without_base(aten.movedim(found, -1, 0) if q.shape else aten.squeeze(found, -1))
 
 
 def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:

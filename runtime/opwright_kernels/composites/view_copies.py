@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.arrays.storage import without_base
 
 Operand = Any  # a Tensor
 
@@ -104,7 +105,7 @@ def view_copy(self: Operand, size_or_dtype: Any) -> Operand:
     aten = opwright.ops.aten
     if not isinstance(size_or_dtype, list):
         return _copied(aten.view(self, size_or_dtype))
-    return aten.view(_copied(self), size_or_dtype)
+    return without_base(aten.view(_copied(self), size_or_dtype))
 
 
 def split_copy(self: Operand, split_size: int, dim: int) -> list[Operand]:

@@ -7,6 +7,7 @@ from typing import Any
 import opwright
 from opwright.arrays.dtypes import COMPLEX, FLOATING, as_dtype
 from opwright.arrays.sizes import holds
+from opwright.arrays.storage import without_base
 from opwright.keys import FRONT_MODE, META
 
 Operand = Any  # a Tensor
@@ -52,7 +53,8 @@ def stft(
     found = _transformed(frames, normalized, half, is_complex)
     spectra = aten.transpose(found, 1, 2)
     spectra = spectra if self.ndim == 2 else aten.squeeze(spectra, 0)
-    return spectra if return_complex or (return_complex is None and is_complex) else aten.view_as_real(spectra)
+    as_complex = return_complex or (return_complex is None and is_complex)
+    return without_base(spectra if as_complex else aten.view_as_real(spectra))
 
 
 def _transformed(frames: Operand, normalized: bool, half: bool, is_complex: bool) -> Operand:

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 import opwright
+from opwright.arrays.storage import without_base
 from opwright.tensors.tensor import wrap
 from opwright_kernels.backward_windows import avg_pool_gradient, max_pool_gradient, repeated_gradient
 from opwright_kernels.convolution import weight_gradient
@@ -96,7 +97,7 @@ def max_pool_backward(grad: Tensor, shape: Sequence[int], indices: Tensor, dims:
     outer = len(shape) - dims
     flat = aten.new_zeros(grad, [*shape[:outer], prod(shape[outer:])])
     places, values = (_flattened(each, outer) for each in (indices, grad))
-    return aten.reshape(aten.scatter_add(flat, -1, places, values), shape)
+    return without_base(aten.reshape(aten.scatter_add(flat, -1, places, values), shape))
 
 
 def max_pool_forward(tangent: Tensor, indices: Tensor, dims: int) -> Tensor:
