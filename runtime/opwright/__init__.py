@@ -6,7 +6,6 @@ The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops
 
 import warnings
 from functools import partial as _partial
-from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -91,6 +90,7 @@ from opwright.errors import (
 from opwright.keys import DispatchKey
 from opwright.methods.printing import set_printoptions
 from opwright.names import former_names as _former_names
+from opwright.names.late_imports import import_late as _import_late
 from opwright.names.missing import missing_attribute as _missing_attribute
 from opwright.names.numpy_names import numpy_hint as _numpy_hint
 from opwright.names.torch_alias import as_torch
@@ -330,10 +330,10 @@ def __getattr__(name: str) -> _Any:
         globals()[name] = found = _factories.function(name, getattr(_generated, name))
         return found
     if name in _LATER:
-        globals()[name] = found = getattr(_import_module(f"opwright.{_LATER[name]}"), name)
+        globals()[name] = found = getattr(_import_late(f"opwright.{_LATER[name]}"), name)
         return found
     if name in _LAZY or _former_names.current_name(f"opwright.{name}"):
-        return _import_module(f"opwright.{name}")
+        return _import_late(f"opwright.{name}")
     raise _missing_attribute(f"module 'opwright' has no attribute {name!r}", name, __dir__(), _numpy_hint(name))
 
 

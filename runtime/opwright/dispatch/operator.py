@@ -22,6 +22,7 @@ from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import Signature, argument_error
 from opwright.errors import DispatchError, RegistrationError
 from opwright.keys import ARRAYS, DispatchKey, KeySet
+from opwright.names.late_imports import explained
 from opwright.names.missing import did_you_mean
 from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
@@ -263,8 +264,12 @@ class Operator(OverloadFacts):
             return bool(self.registrations.get(found))
 
     def resolve(self, keys: int) -> Kernel:
-        """Return the kernel for a keyset, composed and stored; the first search loads plug-ins. Raises
-        DispatchError."""
+        """Return the kernel for a keyset, composed and stored; the first search loads plug-ins. Raises DispatchError,
+        and ImportError where Python shuts down."""
+        with explained(self.name):
+            return self._find(keys)
+
+    def _find(self, keys: int) -> Kernel:
         if plugins.are_loaded():
             return self._resolve(keys)
         plugins.load(wait=False)  # another thread may load one whose module this thread is importing

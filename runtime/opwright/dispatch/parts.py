@@ -10,7 +10,6 @@ importing it could wait for the lock, and who holds the lock for that import.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType, ModuleType
@@ -27,6 +26,7 @@ from opwright.dispatch.registry import registry
 from opwright.dispatch.ufunc_kernels import note_ufunc
 from opwright.errors import RegistrationError
 from opwright.locks.forks import wait_for_imports_of
+from opwright.names.late_imports import import_late
 from opwright.places import shown
 
 __all__ = ["Later", "Part", "functions_of", "install", "install_methods"]
@@ -54,7 +54,7 @@ class Part:
     def load(self) -> None:
         """Import it."""
         wait_for_imports_of(self.module.partition(".")[0])
-        importlib.import_module(self.module)
+        import_late(self.module)
 
 
 def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str], batching: Sequence[str] = ()) -> None:
@@ -165,11 +165,11 @@ def functions_of(package: str, homes: Mapping[str, str], parts: Sequence[str]) -
 
     def __getattr__(name: str) -> Any:
         if name in parts:
-            return importlib.import_module(f"{package}.{name}")
+            return import_late(f"{package}.{name}")
         is_special = name.startswith("__") and name.endswith("__")
         candidates = (homes[name],) if name in homes else () if is_special else parts
         for part in candidates:
-            module = importlib.import_module(f"{package}.{part}")
+            module = import_late(f"{package}.{part}")
             if name in module.__dict__:
                 found = module.__dict__[name]
                 setattr(sys.modules[package], name, found)
@@ -223,7 +223,7 @@ def _finder_at(ops: ModuleType, home: str, name: str) -> Callable[[], Function]:
 
 def _finder(module: str, name: str) -> Callable[[], Function]:
     def find() -> Function:
-        found: Function = getattr(importlib.import_module(module), name)
+        found: Function = getattr(import_late(module), name)
         return found
 
     return find

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from opwright.names.late_imports import import_late
 from opwright.names.missing import missing_attribute
 
 __all__ = ["PackageOfFunctions", "names_of_parts"]
@@ -26,12 +26,12 @@ def names_of_parts(package: str, names: Sequence[str], *parts: str) -> tuple[Cal
     def find(name: str) -> Any:
         if name in names:
             for part in parts:
-                found = vars(import_module(f"{package}.{part}")).get(name)
+                found = vars(import_late(f"{package}.{part}")).get(name)
                 if found is not None:
                     setattr(sys.modules[package], name, found)
                     return found
         if name in parts:
-            return import_module(f"{package}.{name}")
+            return import_late(f"{package}.{name}")
         raise missing_attribute(f"module {package!r} has no attribute {name!r}", name, names)
 
     return find, lambda: sorted(names)
