@@ -6,27 +6,23 @@ import gc
 import os
 from collections.abc import Iterator
 
-import hypothesis
 import pytest
 import records
+import seeds
 import sweeps
-
-# How long an example takes is the machine's business. CI tries the same examples each time, so that what fails there
-# fails everywhere; elsewhere each run tries new ones.
-untimed = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.register_profile("here", untimed)
-hypothesis.settings.register_profile("ci", untimed, derandomize=True)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected output beside golden inputs")
     parser.addoption("--slow", action="store_true", help="run the slow tests, too, and all cases of sweeps")
     records.add_options(parser)
+    seeds.add_options(parser)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     records.configure(config)
+    seeds.configure(config)
     sweeps.is_exhaustive = config.getoption("--slow")
     gc.disable()  # until all is collected: what is made until then stays
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
+import seeds
 from pipeline import generate_project, imported, new_namespace
 
 import opwright
@@ -91,7 +91,7 @@ def project(folder: Path, text: str) -> Iterator[ModuleType]:
 
 
 def leaf(*shape: int) -> opwright.Tensor:
-    return opwright.tensor(np.random.default_rng(len(shape)).standard_normal(shape) + 3).requires_grad_()
+    return opwright.tensor(seeds.numpy_generator(len(shape)).standard_normal(shape) + 3).requires_grad_()
 
 
 def kept(result: Any) -> set[str]:

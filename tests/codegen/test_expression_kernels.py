@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from pipeline import generate, imported
 
 import opwright
@@ -71,7 +72,7 @@ def schemas(namespace: str, random: Random) -> str:
 
 
 def operands() -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    random = np.random.default_rng(3)
+    random = seeds.numpy_generator(3)
     for index, (first, second) in enumerate((a, b) for a in DTYPES for b in DTYPES):
         for shape, other in SHAPES if first == second else SHAPES[index % len(SHAPES) :][:1]:
             yield tuple((random.uniform(0, 3, s)).astype(d) for s, d in ((shape, first), (other, second)))  # type: ignore[misc]
@@ -117,7 +118,7 @@ def difference(found: Any, fake: Any, operands: tuple[Any, ...]) -> str | None:
 
 @pytest.mark.parametrize("seed", range(1, 3))
 def test_results_are_what_meta_says(tmp_path: Path, seed: int) -> None:
-    random = Random(seed)
+    random = seeds.generator(seed)
     text = schemas("exprs", random)
     with imported(generate(tmp_path, text)) as package:
         wrong = []

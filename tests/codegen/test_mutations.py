@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 
 import pytest
+import seeds
 from pipeline import Run, assert_refused, generate_project, imported, new_namespace
 
 from opwright.arrays.dtypes import float32, int64
@@ -251,7 +251,7 @@ def _called(operator: Operator) -> list[str]:
     """What is wrong with the errors of some calls, backward passes and tests of `opcheck` among them."""
     errors = []
     for number, dtype in ((0, float32), (1, float32), (2, int64)):
-        args, kwargs = draw(operator, dtype, "contiguous", Random(number))
+        args, kwargs = draw(operator, dtype, "contiguous", seeds.generator(number))
         if operator.name.endswith("smooth") and number == 0:
             args = [a.requires_grad_() if hasattr(a, "requires_grad_") and not a.requires_grad else a for a in args]
         try:
@@ -288,7 +288,7 @@ OPEN = {
     "meta: pointwise(x, y) -> ": "a wrong `out` of a composite: PyTorch's own words, which name no operator",
 }
 ALL = [each for each in mutations() if each.what not in OPEN]
-SAMPLE = Random(10).sample(ALL, 120)
+SAMPLE = seeds.generator(10).sample(ALL, 120)
 
 
 def test_the_file_without_mistakes_works(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_the_file_without_mistakes_works(tmp_path: Path) -> None:
     with imported(run):
         for name, operator in list(registry.operators.items()):
             if name.startswith(f"{namespace}::"):
-                args, kwargs = draw(operator, float32, "contiguous", Random(0))
+                args, kwargs = draw(operator, float32, "contiguous", seeds.generator(0))
                 if not name.endswith("rows"):  # whose drawn indices are out of range
                     operator(*args, **kwargs)
 

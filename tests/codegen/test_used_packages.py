@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+import seeds
 from pipeline import Run, assert_refused, generate_project, imported, new_namespace
 
 import opwright
@@ -43,7 +43,7 @@ DERIVATIVES = """
 
 
 def leaf(*shape: int) -> opwright.Tensor:
-    return opwright.tensor(np.random.default_rng(0).standard_normal(shape)).requires_grad_()
+    return opwright.tensor(seeds.numpy_generator(0).standard_normal(shape)).requires_grad_()
 
 
 def made(folder: Path, derivatives: str = DERIVATIVES, **texts: str) -> Run:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import seeds
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.output.write import MANIFEST, compare, content_hash, depfile, manifest_names
@@ -159,7 +159,7 @@ def assert_whole(folder: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed so here")
 def test_a_killed_run_leaves_whole_files_and_the_next_completes_it(tmp_path: Path) -> None:
-    chance = random.Random(0)
+    chance = seeds.generator(0)
     for turn in range(6):
         writer = start_writer(tmp_path, "abcdefgh"[turn], 20 + turn)
         assert writer.stdout is not None

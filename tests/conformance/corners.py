@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import seeds
 import torch
 from declared import functional_of, operators
 from differentiating import SAMPLES_OF, flattened, leaves, overload
@@ -49,7 +50,7 @@ def cornered(sample: Sample, palette: str, seed: int) -> Sample:
 
     Complex numbers are finite or NaN: their infinities are another matter in each library's products.
     """
-    rng = np.random.default_rng([seed, zlib.crc32(f"{palette}{sample}".encode())])
+    rng = seeds.numpy_generator(seed, zlib.crc32(f"{palette}{sample}".encode()))
     drawn = np.array(PALETTES[palette])
 
     def replaced(value: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
+import seeds
 from samples_convolution import channels_last
 from sampling import DTYPES, FLOAT16, FLOAT32, FLOAT64, FLOATS, INT32, INT64, Array, Sample, make, sample
 
@@ -14,7 +15,7 @@ SIZES = (3, 2, 4)
 
 
 def _uniform(shape: tuple[int, ...], dtype: np.dtype, low: float = 0.0, high: float = 1.0, seed: int = 3) -> Array:
-    return np.random.default_rng(seed).uniform(low, high, shape).astype(dtype)
+    return seeds.numpy_generator(seed).uniform(low, high, shape).astype(dtype)
 
 
 def maxima_and_places(ndim: int) -> Iterator[Sample]:
@@ -22,7 +23,7 @@ def maxima_and_places(ndim: int) -> Iterator[Sample]:
     sizes, wanted = SIZES[:ndim], [5, 4, 6][:ndim]
     shape = (2, 3, *sizes)
     rest = ([2] * ndim, [0] * ndim) if ndim == 3 else ()
-    at = np.random.default_rng(0).permuted(np.broadcast_to(np.arange(np.prod(wanted)), (6, np.prod(wanted))), axis=1)
+    at = seeds.numpy_generator(0).permuted(np.broadcast_to(np.arange(np.prod(wanted)), (6, np.prod(wanted))), axis=1)
     places = at[:, : int(np.prod(sizes))].reshape(shape)
     for dtype in DTYPES:
         yield sample(make(shape, dtype), places, wanted, *rest)

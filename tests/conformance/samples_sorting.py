@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
+import seeds
 from sampling import (
     BOOL,
     COMPLEX64,
@@ -36,7 +37,7 @@ def distinct(shape: tuple[int, ...], dtype: np.dtype, seed: int = 0) -> Array:
     """Different numbers in random order, as many as the shape has."""
     count = int(np.prod(shape))
     return (
-        (np.random.default_rng(seed).permutation(count) - (0 if dtype in (BOOL, UINT8) else count // 2))
+        (seeds.numpy_generator(seed).permutation(count) - (0 if dtype in (BOOL, UINT8) else count // 2))
         .astype(dtype)
         .reshape(shape)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import seeds
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from running_programs import Programme  # noqa: E402
@@ -15,4 +16,4 @@ SEEDS = 300
 @pytest.mark.parametrize("start", range(0, SEEDS, 25))
 def test_programmes(start: int) -> None:
     for seed in range(start, start + 25):
-        Programme(seed).run()
+        Programme(seeds.seed(seed)).run()

@@ -9,6 +9,7 @@ from threading import Barrier
 
 import numpy as np
 import pytest
+import seeds
 
 import opwright
 from opwright.nn.functional import cross_entropy, layer_norm
@@ -38,7 +39,7 @@ def in_threads(work: Callable[[int], object]) -> list[object]:
 
 
 def leaf(seed: int, *shape: int) -> opwright.Tensor:
-    return opwright.tensor(np.random.default_rng(seed).standard_normal(shape), requires_grad=True)
+    return opwright.tensor(seeds.numpy_generator(seed).standard_normal(shape), requires_grad=True)
 
 
 def gradients(seed: int) -> list[list[float]]:

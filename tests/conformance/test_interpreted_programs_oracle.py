@@ -3,12 +3,12 @@ gradients."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ Values = list[np.ndarray[Any, Any]]
 
 
 def _inputs(seed: int) -> Values:
-    numbers = np.random.default_rng(seed)
+    numbers = seeds.numpy_generator(seed)
     return [numbers.uniform(-1, 1, shape) for shape in SHAPES]
 
 
@@ -65,7 +65,7 @@ def _check(name: str, found: Any, expected: Any) -> None:
 @given(st.integers(0, 2**32))
 def test_programs_of_200_operators(seed: int) -> None:
     values = _inputs(seed)
-    steps = draw(torch, random.Random(seed), 200, [torch.from_numpy(each) for each in values])
+    steps = draw(torch, seeds.generator(seed), 200, [torch.from_numpy(each) for each in values])
     expected = [each.detach().numpy() for each in _gradients(torch, steps)(*map(torch.from_numpy, values))]
     inputs = [opwright.from_numpy(each) for each in values]
     eager = _gradients(opwright, steps)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import seeds
 
 import opwright
 
@@ -19,8 +20,8 @@ PROGRAM = """
 import operator, sys
 import numpy as np
 import opwright
-rng = np.random.default_rng(0)
-for name in sys.argv[1:]:
+rng = np.random.default_rng(int(sys.argv[1]))
+for name in sys.argv[2:]:
     function = operator.attrgetter(name)(opwright)
     for size in (2, 3, 9):
         for value in (np.inf, -np.inf, np.nan):
@@ -38,7 +39,7 @@ print("done")
 
 def test_each_ends() -> None:
     ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, *FUNCTIONS],
+        [sys.executable, "-W", "ignore", "-c", PROGRAM, str(seeds.seed(0)), *FUNCTIONS],
         capture_output=True,
         text=True,
         check=False,

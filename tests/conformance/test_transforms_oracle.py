@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 
 torch = pytest.importorskip("torch")
 
@@ -102,7 +102,7 @@ HEAVY = {"hessian": lambda t, f, f_: lambda x: f.hessian(lambda y: f_(y).sum())(
 
 
 def _program(seed: int) -> tuple[list[str], list[str]]:
-    drawn = random.Random(seed)
+    drawn = seeds.generator(seed)
     steps = [drawn.choice(sorted(STEPS)) for _ in range(drawn.randint(1, 3))]
     depth = drawn.randint(1, 3)
     around = [drawn.choice(sorted(TRANSFORMS)) for _ in range(depth)]
@@ -129,7 +129,7 @@ def test_random_functions(part: int) -> None:
     differ = []
     for seed in range(part * 40, part * 40 + 40):
         steps, around = _program(seed)
-        values = np.random.default_rng(seed).uniform(-1.2, 1.2, SIZE)
+        values = seeds.numpy_generator(seed).uniform(-1.2, 1.2, SIZE)
         expected = _built(torch, torch.func, steps, around)(torch.from_numpy(values)).numpy()
         found = _built(opwright, opwright.func, steps, around)(opwright.from_numpy(values)).numpy()
         if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-7, atol=1e-9):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from dask_of_aten import chunked, import_door
 from samples import SAMPLES
 
@@ -116,7 +117,7 @@ def _ours(value: Any) -> Any:
 
 
 def test_every_operator_gives_the_same_by_blocks(door: ModuleType) -> None:
-    random = Random(0)
+    random = seeds.generator(0)
     failed, never, count = [], [], 0
     for name, function in functions(door):
         if function.__name__ in NOT_COMPARED:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from dask_of_aten import chunked, import_door
 
 import opwright
@@ -16,7 +17,7 @@ from opwright.dispatch.packets import find_packet
 pytest.importorskip("dask", reason="Dask is not installed: the group of dependencies `dask`")
 import dask.array as da
 
-RANDOM = np.random.default_rng(3)
+RANDOM = seeds.numpy_generator(3)
 ROWS, IMAGES, VOLUMES = (RANDOM.normal(size=shape) for shape in ((3, 4, 23), (2, 4, 11, 13), (2, 2, 7, 6, 8)))
 WEIGHTS = {dims: RANDOM.normal(size=(6, 2, *[3, 2, 3][:dims])) for dims in (1, 2, 3)}
 CALLS: list[tuple[str, tuple[Any, ...]]] = [
@@ -62,7 +63,7 @@ def test_values_are_those_of_the_whole(door: ModuleType, name: str, args: tuple[
     small = [da.from_array(each, chunks=2) if isinstance(each, np.ndarray) else each for each in args]
     made = getattr(door, name)(*small)
     assert made.npartitions > 1 or made.ndim == 0
-    for each in (made, *[getattr(door, name)(*in_blocks(args, Random(seed))) for seed in range(2)]):
+    for each in (made, *[getattr(door, name)(*in_blocks(args, seeds.generator(seed))) for seed in range(2)]):
         assert (each.shape, each.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_allclose(each.compute(scheduler="sync"), expected, rtol=1e-9, atol=1e-12)
 
@@ -71,9 +72,9 @@ def test_values_are_those_of_the_whole(door: ModuleType, name: str, args: tuple[
 def test_gradients_are_those_of_the_whole(door: ModuleType, name: str, args: tuple[Any, ...]) -> None:
     given = [tensor(each, requires_grad=True) for each in args]
     result = find_packet(f"aten::{name}")(*given)
-    grad = RANDOM.normal(size=tuple(result.shape))
+    grad = seeds.numpy_generator(4).normal(size=tuple(result.shape))
     result.backward(opwright.tensor(grad))
-    random = Random(5)
+    random = seeds.generator(5)
     found = getattr(door, name).gradients(chunked(grad, random), *in_blocks(args, random))
     expected = [each.grad.numpy() for each in given if isinstance(each, opwright.Tensor)]
     for one, other in zip(found, expected, strict=True):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from copying import copy_example
 
 from opwright_codegen.cli import main
@@ -20,7 +21,7 @@ jax = pytest.importorskip("jax", reason="JAX is not installed: the group of depe
 import jax.numpy as jnp  # noqa: E402
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "everywhere"
-RANDOM = np.random.default_rng(0)
+RANDOM = seeds.numpy_generator(0)
 A, B = RANDOM.uniform(0.1, 1, (2, 3, 4)), RANDOM.uniform(0.1, 1, (5, 4))
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("soft_threshold", (A,), {"limit": 0.3}),

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from copying import copy_example
 
 from opwright_codegen.cli import main
@@ -83,7 +84,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any
 
 
 def numbers(*shape: int, dtype: str = "float64") -> Any:
-    return np.random.default_rng(0).uniform(0, 9, shape).astype(dtype)
+    return seeds.numpy_generator(0).uniform(0, 9, shape).astype(dtype)
 
 
 def calls(call: Any, *arrays: Any) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 
 from opwright_codegen.cli import main
 
@@ -57,7 +58,7 @@ kernels = ["sizedoor_kernels"]
 
 
 def floats(*shape: int) -> Any:
-    return np.random.default_rng(0).random(shape, dtype=np.float32)
+    return seeds.numpy_generator(0).random(shape, dtype=np.float32)
 
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {

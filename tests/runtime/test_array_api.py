@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 
 import opwright
 from opwright import array_api as xp
@@ -21,7 +22,7 @@ BINARY = (
 
 
 def numbers(name: str, shape: tuple[int, ...], seed: int = 0) -> np.ndarray[Any, Any]:
-    rng = np.random.default_rng(seed)
+    rng = seeds.numpy_generator(seed)
     return np.asarray(rng.integers(1, 4, shape)).astype(name)
 
 

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import seeds
 
 import opwright
 
@@ -34,18 +35,19 @@ def test_array_api_compat_knows_a_tensor() -> None:
 def run(program: str) -> None:
     """Run a program where SciPy dispatches by namespace, which it decides when it is imported."""
     environment = os.environ | {"SCIPY_ARRAY_API": "1", "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-c", textwrap.dedent(program)]
+    command = [sys.executable, "-c", textwrap.dedent(program), str(seeds.seed(0))]
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 
 
 def test_scipy() -> None:
     run("""
+        import sys
         import numpy as np
         import opwright
         from scipy import fft, signal, special, stats
 
-        held = np.random.default_rng(0).normal(size=(50, 2))
+        held = np.random.default_rng(int(sys.argv[1])).normal(size=(50, 2))
         x, v = opwright.tensor(held), opwright.tensor(held[:, 0])
         for function in (
             lambda x, v: signal.hilbert(v), lambda x, v: signal.fftconvolve(v, v), lambda x, v: signal.correlate(v, v),
@@ -62,6 +64,7 @@ def test_scipy() -> None:
 
 def test_scikit_learn() -> None:
     run("""
+        import sys
         import numpy as np
         import opwright
         import sklearn
@@ -70,7 +73,7 @@ def test_scikit_learn() -> None:
         from sklearn.linear_model import Ridge
         from sklearn.preprocessing import StandardScaler
 
-        held = np.random.default_rng(0).normal(size=(50, 3))
+        held = np.random.default_rng(int(sys.argv[1])).normal(size=(50, 3))
         target = held @ np.array([1.0, 2.0, 3.0]) + 0.5
         classes = (target > 0).astype(np.int64)
         x, y, c = opwright.tensor(held), opwright.tensor(target), opwright.tensor(classes)
@@ -89,6 +92,7 @@ def test_scikit_learn() -> None:
 def test_gradients_go_through_scipy() -> None:
     """What SciPy computes by the namespace's functions alone is recorded."""
     run("""
+        import sys
         import numpy as np
         import opwright
         from scipy import stats

@@ -9,6 +9,7 @@ import fuzzed_kernels
 import ml_dtypes
 import numpy as np
 import pytest
+import seeds
 from kernel_calls import ELEMENTWISE, SHAPED, compiled_kernels, operands
 
 from opwright.core import fast
@@ -60,7 +61,7 @@ def test_every_kernel_is_tried() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_elementwise_values(name: str, dtype: str) -> None:
     """An elementwise kernel gives what its function gives: any shape, any number."""
-    rng = np.random.default_rng(len(name))
+    rng = seeds.numpy_generator(len(name))
     for make in ELEMENTWISE[name]:
         for shape in SHAPES:
             args = make(operands(rng, shape, dtype, is_wild=shape != (67, 129)))
@@ -73,7 +74,7 @@ def test_elementwise_values(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_rows_and_windows(name: str, dtype: str, order: Any) -> None:
     """A kernel of rows or windows gives what its function gives, of numbers, of NaN and of infinities."""
-    rng, kernel = np.random.default_rng(7), KERNELS[name]
+    rng, kernel = seeds.numpy_generator(7), KERNELS[name]
     for make in SHAPED[name]:
         for special in ((), (np.nan,), (np.inf, -np.inf), (-np.inf, -np.inf)):
 
@@ -98,7 +99,7 @@ def test_rows_and_windows(name: str, dtype: str, order: Any) -> None:
 @pytest.mark.parametrize("name", sorted(ELEMENTWISE))
 def test_elements_do_not_depend_on_their_place(name: str) -> None:
     """An element's value is the same alone, at any place of a row, and in a second call."""
-    rng = np.random.default_rng(3)
+    rng = seeds.numpy_generator(3)
     for make in ELEMENTWISE[name]:
         args = make(operands(rng, (137,), "float32", is_wild=True))
         whole = KERNELS[name](*args)
@@ -110,7 +111,7 @@ def test_elements_do_not_depend_on_their_place(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(ELEMENTWISE))
 def test_arrays_that_lie_otherwise(name: str) -> None:
     """Values do not depend on how arrays lie, and results lie as those of the function."""
-    rng = np.random.default_rng(4)
+    rng = seeds.numpy_generator(4)
     kernel = KERNELS[name]
     for make in ELEMENTWISE[name]:
         plain = make(operands(rng, (6, 8, 5), "float32", is_wild=False))
@@ -130,7 +131,7 @@ def test_arrays_that_lie_otherwise(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(ELEMENTWISE))
 def test_other_types_are_left_to_the_function(name: str) -> None:
     """Arrays of subclasses give what the function gives, to the bit."""
-    rng = np.random.default_rng(4)
+    rng = seeds.numpy_generator(4)
     kernel = KERNELS[name]
     other = type("Other", (np.ndarray,), {})
     for make in ELEMENTWISE[name]:
@@ -143,7 +144,7 @@ def test_other_types_are_left_to_the_function(name: str) -> None:
 @pytest.mark.parametrize("name", ["erf", "silu", "gelu", "sign", "logit", "lerp", "addcmul", "sigmoid"])
 def test_results_are_written_where_one_says(name: str) -> None:
     """`out=` is written and returned: other memory, an operand's own, a part of it, rows with gaps."""
-    rng = np.random.default_rng(5)
+    rng = seeds.numpy_generator(5)
     kernel = KERNELS[name]
     args = ELEMENTWISE[name][0](operands(rng, (40,), "float32", is_wild=False))
     wanted = kernel(*args)
@@ -171,7 +172,7 @@ def warned(kernel: Any, args: tuple[Any, ...]) -> set[str]:
 def test_warnings_are_those_of_the_function(name: str, dtype: str) -> None:
     """A division by zero, an overflow and an invalid operation are told as the function tells them, and `np.errstate`
     has them raised; numbers of every day are served without it."""
-    rng = np.random.default_rng(9)
+    rng = seeds.numpy_generator(9)
     for make in ELEMENTWISE[name]:
         args = make(operands(rng, (300,), dtype, is_wild=True))
         wanted = warned(KERNELS[name].python, args)
@@ -205,7 +206,7 @@ def test_casts_of_reduced_dtypes(dtype: Any) -> None:
     every = np.arange(1 << 16, dtype=np.uint16).view(dtype)
     wide = cast_array(every, np.dtype("float32"))
     assert same(wide, every.astype(np.float32)) and wide.dtype is np.dtype("float32")
-    bits = np.random.default_rng(0).integers(0, 1 << 32, 100000, np.uint32)
+    bits = seeds.numpy_generator(0).integers(0, 1 << 32, 100000, np.uint32)
     between = (wide.view(np.uint32)[:, None] + np.array([0, 1, 0xFFF, 0x1000, 0x1001, 0x7FFF, 0x8000, 0x8001])).ravel()
     for numbers in (bits, between.astype(np.uint32)):
         found = cast_array(numbers.view(np.float32), np.dtype(dtype))
@@ -240,4 +241,4 @@ def test_a_kernel_is_a_function_to_those_who_look() -> None:
 
 def test_random_calls() -> None:
     """Random arrays and options give results of the shapes and dtypes that the function gives, or its errors."""
-    fuzzed_kernels.main(600, 11)
+    fuzzed_kernels.main(600, seeds.seed(11))

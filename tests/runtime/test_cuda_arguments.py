@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -92,7 +93,7 @@ NUMBERS = st.integers(-4, 4)
 )  # fmt: skip
 def test_arguments_of_every_type(ops: Any, dtype: Any, has_y: bool, by: int, words: dict[str, Any]) -> None:
     """By value in kernels, on the host in functions of nvcc; None, 0 and an empty list are three things."""
-    rng = np.random.default_rng(1)
+    rng = seeds.numpy_generator(1)
     x, y = (rng.integers(-5, 5, (3, 4)).astype(dtype) for _ in range(2))
     index = rng.integers(-3, 3, (3, 4))
     wanted = blended(x, y if has_y else None, index, by, **words)

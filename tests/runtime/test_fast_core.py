@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 
 import opwright
 import opwright_aten.autograd
@@ -588,9 +589,8 @@ def test_sixteen_threads() -> None:
 @compiled
 def test_random_calls_are_as_in_python() -> None:
     """A few of those that `python tests/fuzz_core.py` makes by hand."""
-    said = in_process(
-        f"import runpy, sys; sys.argv = ['', '1500', '5']; runpy.run_path({str(FUZZ)!r}, run_name='__main__')"
-    )
+    arguments = ["", "1500", str(seeds.seed(5))]
+    said = in_process(f"import runpy, sys; sys.argv = {arguments}; runpy.run_path({str(FUZZ)!r}, run_name='__main__')")
     assert said == "1500 calls, none differs\n"
 
 

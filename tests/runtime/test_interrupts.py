@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+import seeds
 
 from opwright import interrupts
 
@@ -57,7 +58,7 @@ def _run(folder: Path, program: str, *arguments: object) -> str:
 
 @pytest.mark.skipif(os.name == "nt", reason="no signals to a process of one's own there")
 def test_interrupts_leave_nothing_held_and_nothing_half_registered(folder: Path) -> None:
-    assert _run(folder, "interrupted.py", 60, 1).startswith("60 interrupts")
+    assert _run(folder, "interrupted.py", 60, seeds.seed(1)).startswith("60 interrupts")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks there")

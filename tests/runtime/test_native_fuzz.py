@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import seeds
 import sweeps
 
 CALLS = sweeps.count(2000, 8000)
@@ -31,7 +32,11 @@ def test_no_call_reaches_beyond_its_arrays(fuzzer: str, kernels: int) -> None:
     """All kernels are reached; a report of a sanitizer ends the program."""
     program = Path(__file__).with_name(fuzzer)
     done = subprocess.run(
-        [sys.executable, program, str(CALLS), "1", "4"], cwd=program.parent, capture_output=True, text=True, check=False
+        [sys.executable, program, str(CALLS), str(seeds.seed(1)), "4"],
+        cwd=program.parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{CALLS} calls of {kernels} kernels" in done.stdout

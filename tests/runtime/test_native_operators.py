@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from native_projects import EXAMPLE, build
 
 import opwright
@@ -37,7 +38,7 @@ SMOOTH = ("kernels.axpy", "lines.axpy", "lines.fused", "lines.swish", "lines.hub
 
 
 def floats(*shape: int, grad: bool = False) -> Any:
-    values = np.random.default_rng(len(shape) + sum(shape)).random(shape) + 0.1
+    values = seeds.numpy_generator(len(shape) + sum(shape)).random(shape) + 0.1
     return opwright.tensor(values.tolist(), dtype=opwright.float64, requires_grad=grad)
 
 

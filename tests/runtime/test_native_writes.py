@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_projects import EXAMPLE, build
@@ -69,7 +70,7 @@ def windows(draw: st.DrawFn) -> Any:
 @given(st.lists(windows(), min_size=4, max_size=4), st.booleans(), st.integers(1, 9))
 def test_what_is_written_is_what_numpy_gives(demo: ModuleType, chosen: list[Any], one: bool, step: int) -> None:
     """On arrays of one memory, or of four: what overlaps is read as it was, or is an error that has written nothing."""
-    memories = [np.random.default_rng(7).random(MEMORY) for _ in range(4)]
+    memories = [seeds.numpy_generator(7).random(MEMORY) for _ in range(4)]
     arrays = [window(memories[0 if one else place]) for place, window in enumerate(chosen)]
     before = [memory.copy() for memory in memories]
     expected = adamw(*arrays, step) if len({each.shape for each in arrays}) == 1 else None
@@ -171,7 +172,7 @@ def test_writes_count_and_are_functionalized(demo: ModuleType) -> None:
 
 
 def test_an_array_may_be_missing_or_of_another_dtype(demo: ModuleType) -> None:
-    rng = np.random.default_rng(3)
+    rng = seeds.numpy_generator(3)
     logits, target, weight = rng.random((5, 4)), rng.integers(0, 4, 5), rng.random(4)
     chosen = np.log(np.exp(logits).sum(1)) - logits[np.arange(5), target]
     np.testing.assert_allclose(demo.ops.nll_rows(logits, target), chosen)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import re
 
 import numpy as np
 import pytest
+import seeds
 
 from opwright.arrays import dtypes
 from opwright.tensors.tensor import wrap
@@ -43,7 +43,7 @@ def test_notes() -> None:
 @pytest.mark.parametrize("name", ["float32", "float64", "int64", "int32", "bool", "float16", "bfloat16", "complex64"])
 def test_equals_pytorch(name: str) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
-    rng = random.Random(name)
+    rng = seeds.generator(name)
     torch.manual_seed(0)
     for _ in range(150):
         shape = [rng.choice([1, 2, 3, 5, 8, 40]) for _ in range(rng.randint(0, 3))]

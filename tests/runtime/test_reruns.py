@@ -6,6 +6,7 @@ import gc
 import importlib
 import sys
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +25,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     """Write a module that defines operators, and import it, or reload it."""
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    name = f"rerun_{abs(hash(request.node.name))}"
+    name = f"rerun_{zlib.crc32(request.node.name.encode())}"
 
     def write_and_load(text: str) -> ModuleType:
         (tmp_path / f"{name}.py").write_text(f"import opwright\nNAME = {name!r}\n{text}")

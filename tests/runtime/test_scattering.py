@@ -6,6 +6,7 @@ import types
 
 import numpy as np
 import pytest
+import seeds
 
 from opwright_kernels.scattering import accumulate
 
@@ -18,7 +19,7 @@ vars(OTHER).update({name: getattr(np, name) for name in dir(np) if not name.star
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 64, 65])
 @pytest.mark.parametrize("width", [(), (3,), (2, 2)])
 def test_the_same_as_one_by_one(ufunc: str, count: int, width: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(count)
+    rng = seeds.numpy_generator(count)
     target = rng.integers(-3, 4, (5, *width))
     index = rng.integers(0, 5, count)
     values = rng.integers(-3, 4, (count, *width))

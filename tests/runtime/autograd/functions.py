@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+import seeds
 
 
 def function(library: Any, name: str, forward: Any, backward: Any, jvp: Any = None) -> Any:
@@ -24,7 +24,7 @@ def function(library: Any, name: str, forward: Any, backward: Any, jvp: Any = No
 
 def leaf(library: Any, *shape: int, seed: int = 0, is_complex: bool = False, dtype: Any = None) -> Any:
     """Numbers around 1, the same in both libraries, in double precision unless a dtype is named."""
-    random = np.random.default_rng(seed)
+    random = seeds.numpy_generator(seed)
     values = random.uniform(0.5, 1.5, shape)
     if is_complex:
         values = values + 1j * random.uniform(0.5, 1.5, shape)
