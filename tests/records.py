@@ -3,7 +3,7 @@
 The suite runs in several environments: one as the README makes it, one that has PyTorch and CuPy besides.
 `--record FILE` writes what a run passed, failed and skipped. `--leave-out FILE` leaves out what a recorded run passed,
 so that no test runs twice. As a program, `python tests/records.py FILE...` names the tests that no environment ran, and
-fails if there are any.
+the entries of tables of differences (`excuses.py`) that excused nothing in any, and fails if there are any.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+import excuses
 import pytest
 
 ROOT = Path(__file__).parents[1]
 READ = ("codegen", "generated", "runtime", "schemas", "templates", "tests", "examples", "docs", "pyproject.toml")
 # What continuous integration does not run: it has no GPU, and exhaustive sweeps are run before a release.
 LEFT_OUT = ("needs a GPU", "slow: ")
+DECLARED = "opwright.excuses"  # what a worker of pytest-xdist hands over at its end
 
 
 @dataclass
@@ -30,6 +33,9 @@ class Record:
     passed: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
     skipped: dict[str, str] = field(default_factory=dict)
+    declared: dict[str, str] = field(default_factory=dict)  # entries of tables, and what runs each has need of
+    excused: set[str] = field(default_factory=set)  # those that a test had need of
+    is_slow: bool = False  # a run with --slow
 
     def add(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.skipped and not hasattr(report, "wasxfail"):
@@ -39,16 +45,21 @@ class Record:
             self.failed.add(report.nodeid)
         elif report.when == "call":
             self.passed.add(report.nodeid)
+        self.excused.update(
+            str(key) for name, key in getattr(report, "user_properties", ()) if name == excuses.PROPERTY
+        )
 
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         shown = asdict(self) | {"passed": sorted(self.passed - self.failed), "failed": sorted(self.failed)}
+        shown["excused"] = sorted(self.excused)
         path.write_text(json.dumps(shown, indent=1), encoding="utf-8")
 
 
 def read(path: Path) -> Record:
     shown = json.loads(path.read_text(encoding="utf-8"))
-    return Record(set(shown["passed"]), set(shown["failed"]), shown["skipped"])
+    sets = {name: set(shown[name]) for name in ("passed", "failed", "excused")}
+    return Record(**shown | sets)
 
 
 def is_older_than_the_sources(path: Path) -> bool:
@@ -64,9 +75,9 @@ def is_older_than_the_sources(path: Path) -> bool:
 class Recorder:
     """Writes the record at the end of a run."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, is_slow: bool) -> None:
         self.path = path
-        self.record = Record()
+        self.record = Record(is_slow=is_slow)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.record.add(report)
@@ -75,8 +86,29 @@ class Recorder:
         if report.skipped:
             self.record.add(report)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self.record.declared.update(getattr(node, "workeroutput", {}).get(DECLARED, {}))
+
+    @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
+        self.record.declared.update(excuses.declared)
         self.record.write(self.path)
+
+
+class Reporter:
+    """Says in the report of each test which entries of tables it had need of."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            excuses.hand_over(item)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workeroutput"):  # a worker of pytest-xdist, which has loaded the tables
+            session.config.workeroutput[DECLARED] = excuses.declared
 
 
 class LeaveOut:
@@ -111,7 +143,8 @@ def configure(config: pytest.Config) -> None:
     if (path := config.getoption("--leave-out")) is not None:
         config.pluginmanager.register(LeaveOut(path))
     if (path := config.getoption("--record")) is not None and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Recorder(path))
+        config.pluginmanager.register(Recorder(path, bool(config.getoption("--slow", False))))
+    config.pluginmanager.register(Reporter())
 
 
 def skipped_everywhere(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
@@ -124,6 +157,15 @@ def skipped_everywhere(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
             yield test, reason
 
 
+def excusing_nothing(records: Iterable[Record]) -> Iterator[str]:
+    """Entries of tables that no test had need of, but for those that need what no run had."""
+    records = list(records)
+    excused = {key for record in records for key in record.excused}
+    were = {"", "--slow"} if any(record.is_slow for record in records) else {""}
+    declared = {key: only for record in records for key, only in record.declared.items()}
+    yield from (key for key, only in declared.items() if key not in excused and only in were)
+
+
 def main(paths: list[str]) -> int:
     records = [read(Path(path)) for path in paths]
     for path, record in zip(paths, records, strict=True):
@@ -131,7 +173,9 @@ def main(paths: list[str]) -> int:
     never = sorted(skipped_everywhere(records))
     for test, reason in never:
         print(f"no environment ran {test}: {reason}")
-    return int(bool(never))
+    for entry in (useless := sorted(excusing_nothing(records))):
+        print(f"no difference is excused by {entry}")
+    return int(bool(never or useless))
 
 
 if __name__ == "__main__":

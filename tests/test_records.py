@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from records import main, read
+from records import Record, main, read
 
 pytestmark = pytest.mark.once  # pytest runs in processes of its own
 
@@ -59,3 +59,46 @@ def test_a_module_skipped_whole_is_named(suite: pytest.Pytester, capsys: pytest.
     suite.runpytest_subprocess("--record", record)
     assert main([str(record)]) == 1
     assert "no environment ran test_a_module_skipped_whole_is_named.py" in capsys.readouterr().out
+
+
+TABLES = """
+    import pytest
+    from excuses import Known, Table
+    KNOWN = Table(
+        "KNOWN",
+        Known("add", "int.*: values", "used"),
+        Known("add", ": values", "what stands before it covers all"),
+        Known("mul", ": strides", "nothing differs"),
+        Known("sub", ": dtype", "of many samples one differs", "--slow"),
+        Known("div", ": values", "a vectorised loop", "some CPUs"),
+    )
+    @pytest.mark.parametrize("number", range(4))
+    def test_add(number): assert KNOWN.covers("add", "(int64[3]): values 1, not 2")
+    def test_mul(): assert not KNOWN.covers("mul", "(int64[3]): shape (3,), not (4,)")
+"""
+
+
+@pytest.mark.parametrize("options", [("-p", "no:xdist"), ("-n", "2")], ids=["one process", "two workers"])
+def test_entries_that_excuse_nothing_are_named(
+    suite: pytest.Pytester, capsys: pytest.CaptureFixture[str], options: tuple[str, str]
+) -> None:
+    record = suite.path / "record.json"
+    suite.makepyfile(TABLES)
+    suite.runpytest_subprocess(*options, "--record", record).assert_outcomes(passed=5)
+    assert main([str(record)]) == 1
+    named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("no difference")]
+    assert named == [
+        "no difference is excused by KNOWN: 'add' with ': values'",
+        "no difference is excused by KNOWN: 'mul' with ': strides'",
+    ]
+
+
+def test_an_entry_counts_that_another_environment_had_need_of(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    Record(declared={"one": "", "rare": "--slow"}).write(first)
+    assert main([str(first)]) == 1
+    Record(declared={"one": ""}, excused={"one"}).write(second)
+    assert main([str(first), str(second)]) == 0
+    Record(declared={"rare": "--slow"}, is_slow=True).write(second)
+    Record(declared={"one": ""}, excused={"one"}).write(first)
+    assert main([str(first), str(second)]) == 1

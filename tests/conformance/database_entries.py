@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from known_differences import Known
+from excuses import Known, Table
 
 import opwright
 from opwright.nn import functional
@@ -136,7 +136,8 @@ SLOW = frozenset(f"nn.functional.max_unpool{ndim}d{which}" for ndim in (1, 2, 3)
 # What chooses among equal elements: the position of `dim` behind the input, and whether only places are given.
 TIED = {"topk": 1, "sort": 0, "kthvalue": 1, "mode": 0, "median": 0, "nanmedian": 0, "argsort": 0}
 
-KNOWN_SAMPLES = (
+KNOWN_SAMPLES = Table(
+    "database_entries.KNOWN_SAMPLES",
     Known("addmv", "int.*floating point", "factors of whole numbers are whole; PyTorch cuts their fractions off"),
     Known("cholesky_(inverse|solve)", "gradient", "PyTorch gives the triangle that is not read a gradient, too"),
     Known(

@@ -75,11 +75,11 @@ def differences(ours: Any, eager: Any, *, with_strides: bool = True, is_exact: b
             if mine is not other and mine != other and not (mine != mine and other != other):
                 yield f"{mine} instead of {other}"
         elif mine.shape != other.shape or mine.dtype is not other.dtype:
-            yield f"{mine.dtype} {list(mine.shape)} instead of {other.dtype} {list(other.shape)}"
+            yield f"dtype, shape {mine.dtype} {list(mine.shape)} instead of {other.dtype} {list(other.shape)}"
         elif with_strides and other.numel() > 1 and not _same_strides(mine, other):
             yield f"strides {mine.stride()} instead of {other.stride()} of {list(other.shape)}"
         elif not _equal(mine, other, with_strides and is_exact):
-            yield f"{mine.tolist()} instead of {other.tolist()}"
+            yield f"values {mine.tolist()} instead of {other.tolist()}"
 
 
 def _same_strides(mine: Any, other: Any) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from known_differences import Known
+from excuses import Known, Table
 from sampling import Sample
 
 _DECOMPOSITIONS = (
@@ -14,7 +12,8 @@ _DECOMPOSITIONS = (
 )
 
 # Operators whose corners are not drawn, and why.
-NOT_TRIED: tuple[Known, ...] = (
+NOT_TRIED = Table(
+    "known_corners.NOT_TRIED",
     Known(_DECOMPOSITIONS, "", "what a decomposition makes of NaN is LAPACK's, which may not end"),
     Known("(new_)?empty(_like|_strided)?.*", "", "its values are arbitrary"),
     Known("linalg_norm.*|linalg_matrix_norm.str_ord", "", "norms of singular values are decompositions"),
@@ -33,7 +32,8 @@ _TERMS = "each tangent is a term of its own, and PyTorch adds infinities of both
 _NEIGHBOURS = "weights of 0 make NaN of infinite neighbours, and each library takes others"
 _PYTORCH_TRIGAMMA = "PyTorch's trigamma has 9 digits, and is finite at its poles"
 
-KNOWN_CORNERS: tuple[Known, ...] = (
+KNOWN_CORNERS = Table(
+    "known_corners.KNOWN_CORNERS",
     Known("_?pdist.*", "inf[)].*gradient", "PyTorch multiplies the infinite difference by 0; ours has no share in it"),
     Known("affine_grid_generator_backward", "tangent", "a product of matrices adds 0 times NaN of other rows"),
     # Values
@@ -168,9 +168,9 @@ KNOWN_CORNERS: tuple[Known, ...] = (
 
 def is_known_corner(name: str, sample: Sample, problem: str) -> bool:
     """Whether a difference is one of KNOWN_CORNERS."""
-    return any(known.covers(name, f"{sample}: {problem}") for known in KNOWN_CORNERS)
+    return KNOWN_CORNERS.covers(name, f"{sample}: {problem}")
 
 
 def why_not_tried(name: str) -> str | None:
     """The reason that corners of an operator are not drawn."""
-    return next((known.reason for known in NOT_TRIED if re.fullmatch(known.operators, name)), None)
+    return NOT_TRIED.why(name, "")

@@ -2,24 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
+from excuses import Known, Table
 from sampling import Sample
-
-
-@dataclass(frozen=True)
-class Known:
-    """Operators (a pattern for their names), a pattern for `(arguments): problem`, and why the difference stays."""
-
-    operators: str
-    pattern: str
-    reason: str
-
-    def covers(self, name: str, text: str) -> bool:
-        """Whether the text of a difference is of this kind."""
-        return re.fullmatch(self.operators, name) is not None and re.search(self.pattern, text) is not None
-
 
 _ROW_MAJOR_OUT = (
     "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out",
@@ -37,7 +21,8 @@ _ROW_MAJOR_OUT = (
     "random[.].*_out",
 )
 
-KNOWN = (
+KNOWN = Table(
+    "known_differences.KNOWN",
     Known(".*", "ComplexHalf", "NumPy has no complex32: half with complex gives complex64"),
     Known(
         "(add|sub|subtract)_?[.]Scalar.*",
@@ -326,8 +311,7 @@ KNOWN = (
 
 def is_known(name: str, sample: Sample, problem: str) -> bool:
     """Whether a difference is one of KNOWN."""
-    text = f"{sample}: {problem}"
-    return any(known.covers(name, text) for known in KNOWN)
+    return KNOWN.covers(name, f"{sample}: {problem}")
 
 
 # Names of arguments that we take and PyTorch does not, as patterns of what the test says of them, and why.

@@ -281,9 +281,7 @@ def agreement(entry: Any, dtype: Any, *, few: int | None = None) -> tuple[Counte
     for each in samples_of(entry, dtype, few=few):
         sample = Sample(entry, each)
         problems = list(sample.problems())
-        known = all(
-            any(one.covers(name_of(entry), f"{sample!r}: {text}") for one in KNOWN_SAMPLES) for text in problems
-        )
+        known = all(KNOWN_SAMPLES.covers(name_of(entry), f"{sample!r}: {text}") for text in problems)
         counts["known" if problems and known else "differ" if problems else "agree"] += 1
         if problems and not known:
             found.append(f"{name_of(entry)}({sample!r}): {'; '.join(problems)}")

@@ -130,11 +130,18 @@ def _tensor_difference(ours: Any, theirs: Any, values: bool) -> str | None:
         return None  # complex32, which NumPy does not have
     if not isinstance(ours, opwright.Tensor):
         return f"{type(ours).__name__} where a Tensor is expected"
-    facts = (tuple(ours.shape), str(ours.dtype), tuple(ours.stride()))
-    wanted = (tuple(theirs.shape), str(_DTYPES[theirs.dtype]), tuple(theirs.stride()))
-    if facts != wanted:
-        return f"shape, dtype, strides {facts}, not {wanted}"
+    problem = different_fact(
+        {"shape": tuple(ours.shape), "dtype": str(ours.dtype), "strides": tuple(ours.stride())},
+        {"shape": tuple(theirs.shape), "dtype": str(_DTYPES[theirs.dtype]), "strides": tuple(theirs.stride())},
+    )
+    if problem is not None:
+        return problem
     return value_difference(ours.array, numpy_of(theirs)) if values else None
+
+
+def different_fact(ours: dict[str, Any], theirs: dict[str, Any]) -> str | None:
+    """The first fact that differs: others may follow from it, so a table names that one alone."""
+    return next((f"{fact} {ours[fact]}, not {wanted}" for fact, wanted in theirs.items() if ours[fact] != wanted), None)
 
 
 def numpy_of(tensor: Any) -> np.ndarray:

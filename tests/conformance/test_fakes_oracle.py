@@ -25,14 +25,16 @@ from opwright_codegen.schema.model import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 theirs_fake = pytest.importorskip("torch._subclasses.fake_tensor")
-from known_differences import Known, is_known  # noqa: E402
+from excuses import Known, Table  # noqa: E402
+from known_differences import is_known  # noqa: E402
 from oracle import difference as value_difference  # noqa: E402
-from oracle import dtype_of, to_torch  # noqa: E402
+from oracle import different_fact, dtype_of, to_torch  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 # Where our fake result is neither PyTorch's fake one nor its real one, beside what `known_differences` has.
-KNOWN_FAKES = (
+KNOWN_FAKES = Table(
+    "test_fakes_oracle.KNOWN_FAKES",
     Known("(abs|absolute)_", "complex.*no error, but", "the real result fits a complex tensor"),
     Known(
         "(conj_physical|nan_to_num)_",
@@ -87,14 +89,15 @@ def their_call(one: Sample) -> Call:
     return converted_call(arrays, to_torch, np.dtype)
 
 
-def their_layout(tensor: Any) -> tuple[Any, ...]:
+def their_layout(tensor: Any) -> dict[str, Any]:
     offset = tensor.storage_offset() if tensor.numel() else 0
-    return (tuple(tensor.shape), dtype_of(tensor), tuple(tensor.stride()), offset, str(tensor.device))
+    layout = {"shape": tuple(tensor.shape), "dtype": dtype_of(tensor), "strides": tuple(tensor.stride())}
+    return layout | {"offset": offset, "device": str(tensor.device)}
 
 
-def our_layout(tensor: opwright.Tensor) -> tuple[Any, ...]:
+def our_layout(tensor: opwright.Tensor) -> dict[str, Any]:
     shape, strides, offset, dtype, device, *_ = facts(tensor, [], {})
-    return (shape, dtype, strides, offset, str(device))
+    return {"shape": shape, "dtype": dtype, "strides": strides, "offset": offset, "device": str(device)}
 
 
 def difference(ours: Any, theirs: Any) -> str | None:
@@ -114,8 +117,7 @@ def difference(ours: Any, theirs: Any) -> str | None:
         return None  # complex32, which NumPy does not have
     if not isinstance(ours, opwright.Tensor):
         return f"{ours!r} where a tensor is expected"
-    mine, other = our_layout(ours), their_layout(theirs)
-    return None if mine == other else f"shape, dtype, strides, offset, device {mine}, not {other}"
+    return different_fact(our_layout(ours), their_layout(theirs))
 
 
 def compare(name: str, one: Sample) -> str | None:
@@ -129,7 +131,7 @@ def compare(name: str, one: Sample) -> str | None:
     if problem is None or difference(mine, called(theirs(name), their_call(one))) is None:
         return None
     text = f"{one}: {problem}"
-    known = is_known(name, one, problem) or any(each.covers(name, text) for each in KNOWN_FAKES)
+    known = is_known(name, one, problem) or KNOWN_FAKES.covers(name, text)
     return None if known else f"{name}{text}"
 
 

@@ -1,0 +1,71 @@
+"""Differences that tests pass over, each with its reason, and which of them a run had need of.
+
+An entry of a table that excuses nothing fails continuous integration: each test says in its report what it used,
+`records.py` gathers that, and compares it with what was declared. Where an entry has need of something that not every
+run has, its `only` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import pytest
+
+Only = Literal["", "--slow", "--explore", "some CPUs"]
+PROPERTY = "excused"  # of a test's report: what it used
+
+declared: dict[str, Only] = {}  # of every table that was loaded
+_used: set[str] = set()  # since the last report
+
+
+@dataclass(frozen=True)
+class Known:
+    """Operators (a pattern for their names), a pattern for `(arguments): problem`, and why the difference stays.
+
+    The pattern names the fact that differs, and what it takes of the arguments.
+    """
+
+    operators: str
+    pattern: str
+    reason: str
+    only: Only = ""
+
+    def covers(self, name: str, text: str) -> bool:
+        """Whether the text of a difference is of this kind."""
+        return re.fullmatch(self.operators, name) is not None and re.search(self.pattern, text) is not None
+
+
+class Table:
+    """The known differences of a kind of test."""
+
+    def __init__(self, name: str, *entries: Known) -> None:
+        self.name, self.entries = name, entries
+        declared.update({self._key(entry): entry.only for entry in entries})
+
+    def __iter__(self) -> Iterator[Known]:
+        return iter(self.entries)
+
+    def covers(self, name: str, text: str) -> bool:
+        """Whether a difference is a known one; the first entry that says so counts as used."""
+        return self.why(name, text) is not None
+
+    def why(self, name: str, text: str) -> str | None:
+        """The reason of a known difference."""
+        found = next((entry for entry in self.entries if entry.covers(name, text)), None)
+        if found is None:
+            return None
+        _used.add(self._key(found))
+        return found.reason
+
+    def _key(self, entry: Known) -> str:
+        return f"{self.name}: {entry.operators!r} with {entry.pattern!r}"
+
+
+def hand_over(item: pytest.Item) -> None:
+    """Write what was used since the last test into the report of this one, and begin anew."""
+    item.user_properties += [(PROPERTY, key) for key in sorted(_used)]
+    _used.clear()
