@@ -298,24 +298,17 @@ def graph_text(draw: random.Random) -> str:
 reached: list[str] = []
 _is_watched = False
 # Modules that are loaded when they are first needed, and their files (marshal reads them): the program's own.
-_OWN: Final = (
-    "opwright",
-    "numpy",
-    "ml_dtypes",
-    "_",
-    "warnings",
-    "linecache",
-    "tokenize",
-    "re",
-    "encodings",
-    "contextlib",
-)
+_OWN: Final = {
+    "opwright", "opwright_aten", "opwright_kernels", "numpy", "ml_dtypes", "warnings", "linecache", "tokenize", "re",
+    "encodings", "contextlib", "statistics", "fractions", "decimal", "numbers",
+}  # fmt: skip
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
     if not _is_watched:
         return
-    if event == "import" and str(args[0]).startswith(_OWN):
+    module = str(args[0]).partition(".")[0] if event == "import" else ""
+    if module in _OWN or module.startswith("_"):
         return
     if event == "open" and args[1] in ("r", "rb") and str(args[0]).endswith((".py", ".pyc", ".so")):
         return
@@ -324,7 +317,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 
 _WATCHED: Final = (
-    "subprocess", "socket", "shutil", "ctypes", "pty", "urllib", "webbrowser", "tempfile", "glob", "ftplib", "http",
+    "os", "subprocess", "socket", "shutil", "ctypes", "pty", "urllib", "webbrowser", "tempfile", "glob", "ftplib", "http",
     "mmap", "sqlite3", "pickle", "cpython", "signal", "fcntl", "syslog",
 )  # fmt: skip
 

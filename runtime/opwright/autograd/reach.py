@@ -1,4 +1,4 @@
-"""What a backward pass reaches: the nodes behind its roots, those that lead to targets, gradients that leaves get."""
+"""The reach of a backward pass: nodes behind its roots, those that lead to targets, gradients that leaves get."""
 
 from __future__ import annotations
 

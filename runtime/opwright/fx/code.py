@@ -18,6 +18,7 @@ from opwright.arrays.dtypes import dtype_name
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet
+from opwright.fx.naming import TAKEN
 from opwright.fx.node import Node
 from opwright.fx.printing import annotation_of
 
@@ -176,8 +177,13 @@ class _Writer:
         return self.object(base if _is_name(base) else "function", target)
 
     def object(self, name: str, value: Any) -> str:
-        """Return the name by which `globals` has an object; neither a node nor a module has it."""
-        while name in self.taken or name in self.modules or self.globals.setdefault(name, value) is not value:
+        """Return the name by which `globals` has an object; no node, no module, nothing of Python's has it."""
+        while (
+            name in TAKEN
+            or name in self.taken
+            or name in self.modules
+            or self.globals.setdefault(name, value) is not value
+        ):
             name += "_"
         return name
 

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from opwright.dispatch.operator import Operator
 
-__all__ = ["Namespace", "candidate_of"]
+__all__ = ["TAKEN", "Namespace", "candidate_of"]
 
 _ILLEGAL: Final = re.compile(r"[^0-9a-zA-Z_]+")
 _NUMBERED: Final = re.compile(r"(.*)_(\d+)$")
 _AFTER_SMALL: Final = re.compile(r"([a-z0-9])([A-Z]+)")
 # What generated code calls by these names, and what a name must not hide from it.
-_TAKEN: Final = frozenset([*dir(builtins), *keyword.kwlist, "inf", "nan", "self", "opwright", "operator", "math"])
+TAKEN: Final = frozenset([*dir(builtins), *keyword.kwlist, "inf", "nan", "self", "opwright", "operator", "math"])
 
 
 class Namespace:
@@ -28,7 +28,7 @@ class Namespace:
 
     def create_name(self, candidate: str) -> str:
         """Return a name that is free: the candidate, or it with the next number (`add`, `add_1`)."""
-        if candidate in self._used or not candidate.isidentifier() or candidate in _TAKEN:
+        if candidate in self._used or not candidate.isidentifier() or candidate in TAKEN:
             candidate = _ILLEGAL.sub("_", candidate) or "_unnamed"
             if candidate[0].isdigit():
                 candidate = f"_{candidate}"
@@ -36,7 +36,7 @@ class Namespace:
             base, number = (numbered[1], int(numbered[2])) if numbered else (candidate, None)
             candidate = base if number is None else f"{base}_{number}"
             number = number or self._numbers.get(base, 0)
-            while candidate in self._used or candidate in _TAKEN:
+            while candidate in self._used or candidate in TAKEN:
                 number += 1
                 candidate = f"{base}_{number}"
             self._numbers.setdefault(base, number)
@@ -46,7 +46,7 @@ class Namespace:
 
     def is_free(self, name: str) -> bool:
         """Whether the name could be given as it is."""
-        return name not in self._used and name not in _TAKEN and name.isidentifier()
+        return name not in self._used and name not in TAKEN and name.isidentifier()
 
     def release(self, name: str) -> None:
         """Have a name forgotten."""

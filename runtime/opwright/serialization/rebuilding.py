@@ -155,7 +155,8 @@ def fill_array(array: Array, state: tuple[Any, ...]) -> None:
 
 
 def _check_length(shape: tuple[int, ...], dtype: DType, data: bytes | bytearray) -> None:
-    _require(math.prod(max(size, 1) for size in shape) * max(dtype.itemsize, 1) <= _MOST_BYTES, "an array too large")
+    _require(dtype.itemsize > 0, "an array of items without size")
+    _require(math.prod(max(size, 1) for size in shape) * dtype.itemsize <= _MOST_BYTES, "an array too large")
     needed = math.prod(shape) * dtype.itemsize
     _require(needed == len(data), f"an array of {needed} bytes with {len(data)} bytes of data")
 
@@ -164,7 +165,6 @@ def _array_over(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None)
     _require(type(data) in (bytes, bytearray) and _is_dtype(dtype), "an array without a dtype or data")
     _require(type(shape) is tuple and type(order) is str and order in ("C", "F", "K"), "an array without a shape")
     _check_length(_counts(shape, "sizes of an array"), dtype, data)
-    _require(dtype.itemsize > 0, "an array of items without size")
     flat: Array = np.frombuffer(data, dtype) if data else np.empty(0, dtype)
     _check_values(flat)
     if order == "K" and axes is not None:

@@ -301,10 +301,8 @@ def _wrap_other(array: Array) -> Tensor:
 
 
 def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
-    """Make a tensor on a view of the array of `base`, of its storage and root base. `odd`: its `odd_bit`, if known.
-
-    Of an inference tensor, which has no history, the result shares memory alone: it has no base.
-    """
+    """Make a tensor on a view of the array of `base`, of its storage and root base, which an inference tensor's has
+    not. `odd`: its `odd_bit`, if known."""
     if (extra := base.extra) is None:
         extra = base.extra = Extra()
     storage = extra.storage
