@@ -14,7 +14,7 @@
 #endif
 
 /* The version of what Python code and this extension agree on: `opwright.core.VERSION`. */
-#define CORE_VERSION 9
+#define CORE_VERSION 10
 
 /* The most arguments of a call that is served without Python. */
 #define MOST_ARGUMENTS 16

@@ -64,6 +64,7 @@ AUTOGRAD: Final = (
     | AUTOGRAD_PRIVATEUSE1 | AUTOGRAD_PRIVATEUSE2 | AUTOGRAD_PRIVATEUSE3 | AUTOGRAD_OTHER
 )  # fmt: skip
 
+TRACKED: Final = AUTOGRAD | ADINPLACEORVIEW  # an inference tensor has none of these
 # `keys & WRITE_BITS` is ADINPLACEORVIEW where a tensor may be written without a closer look: no view, no inference
 # tensor.
 WRITE_BITS: Final = ADINPLACEORVIEW | VIEW

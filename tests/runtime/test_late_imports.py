@@ -33,7 +33,7 @@ last.x[:0].tolist()
 @pytest.mark.parametrize(
     ("use", "what"),
     [
-        ("opwright.cumsum(self.x, 0)", "opwright_aten"),
+        ("opwright.cummax(self.x, 0)", "opwright_aten"),
         ("self.x.softmax(0)", "opwright_aten"),
         ("opwright.linalg", "opwright.linalg"),
         ("self.later(self.x, 0)", "aten::cumsum"),

@@ -19,7 +19,7 @@ from opwright.arrays.size import Size, size_of
 from opwright.arrays.storage import Extra, Storage, storage_of
 from opwright.core import TensorBase
 from opwright.hooks import hooks
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, FRONT_MODE, GRAD, META, ODD, PYTHON, TANGENT, VIEW
+from opwright.keys import DENSE_CPU, FRONT_MODE, GRAD, META, ODD, PYTHON, TANGENT, TRACKED, VIEW
 from opwright.plans.kernel_errors import shown, wrong_result
 from opwright.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
 
@@ -244,7 +244,6 @@ class Tensor(_Methods):
 
 
 CPU_DEVICE = Device("cpu")
-TRACKED = AUTOGRAD | ADINPLACEORVIEW  # an inference tensor has none of these
 KEYS_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype (DENSE_CPU itself), so that one look-up also refuses other dtypes.
@@ -301,8 +300,8 @@ def _wrap_other(array: Array) -> Tensor:
 
 
 def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
-    """Make a tensor on a view of the array of `base`, of its storage and root base, which an inference tensor's has
-    not. `odd`: its `odd_bit`, if known."""
+    """Make a tensor on a view of the array of `base`, of its storage and root base; what is made of an inference tensor
+    has no base. `odd`: its `odd_bit`, if known."""
     if (extra := base.extra) is None:
         extra = base.extra = Extra()
     storage = extra.storage

@@ -10,7 +10,7 @@ from opwright.arrays.dtypes import CANONICAL, REDUCED
 from opwright.arrays.size import Size
 from opwright.arrays.storage import Extra, Storage
 from opwright.core import fast
-from opwright.keys import DENSE_CPU, ODD, VIEW
+from opwright.keys import DENSE_CPU, ODD, TRACKED, VIEW
 from opwright.tensors import tensor
 from opwright.tensors.tensor import Tensor
 
@@ -20,7 +20,7 @@ if fast is not None:
     fast.configure_storage(Extra, Storage)
     computing = tuple([dtype for dtype in CANONICAL if dtype not in REDUCED])
     fast.configure_wrapping(
-        tensor.wrap, tensor.wrap_view, computing, DENSE_CPU, ODD, VIEW, tensor.KEYS_OF_VIEWS, tensor.TRACKED
+        tensor.wrap, tensor.wrap_view, computing, DENSE_CPU, ODD, VIEW, tensor.KEYS_OF_VIEWS, TRACKED
     )
     fast.serve_facts(tensor.Tensor, Size, tensor.CPU_DEVICE)
 

@@ -35,7 +35,6 @@ def matmul(self: Operand, other: Operand) -> Operand:
             product = _product_of_arrays(*arrays)
             if product is not None:
                 return wrap(product)
-    aten = opwright.ops.aten
     if not left or not right:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
     match left, right:
@@ -44,7 +43,8 @@ def matmul(self: Operand, other: Operand) -> Operand:
         case 2, 1:
             return direct["mv.default"](self, other)
         case 1, 2:
-            return without_base(aten.squeeze(aten.mm(aten.unsqueeze(self, 0), other), 0))
+            rows = direct["mm.default"](direct["unsqueeze.default"](self, 0), other)
+            return without_base(direct["squeeze.dim"](rows, 0))
         case _, (1 | 2) if left >= 3:
             return _folded_product(self, other)
         case _:
