@@ -308,7 +308,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     if not _is_watched:
         return
     module = str(args[0]).partition(".")[0] if event == "import" else ""
-    if module in _OWN or module.startswith("_"):
+    if module in _OWN or module.startswith("_") or event == "os.listdir":  # (imports list folders)
         return
     if event == "open" and args[1] in ("r", "rb") and str(args[0]).endswith((".py", ".pyc", ".so")):
         return
@@ -317,8 +317,8 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 
 _WATCHED: Final = (
-    "os", "subprocess", "socket", "shutil", "ctypes", "pty", "urllib", "webbrowser", "tempfile", "glob", "ftplib", "http",
-    "mmap", "sqlite3", "pickle", "cpython", "signal", "fcntl", "syslog",
+    "os", "subprocess", "socket", "shutil", "ctypes", "pty", "urllib", "webbrowser", "tempfile", "glob", "ftplib",
+    "http", "mmap", "sqlite3", "pickle", "cpython", "signal", "fcntl", "syslog",
 )  # fmt: skip
 
 

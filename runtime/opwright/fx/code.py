@@ -178,12 +178,8 @@ class _Writer:
 
     def object(self, name: str, value: Any) -> str:
         """Return the name by which `globals` has an object; no node, no module, nothing of Python's has it."""
-        while (
-            name in TAKEN
-            or name in self.taken
-            or name in self.modules
-            or self.globals.setdefault(name, value) is not value
-        ):
+        taken = TAKEN | self.taken | self.modules.keys()
+        while name in taken or self.globals.setdefault(name, value) is not value:
             name += "_"
         return name
 
