@@ -51,6 +51,7 @@ def names_in(node: ast.stmt, context: type[ast.expr_context]) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, context)}
 
 
+@pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example(name: str) -> None:
     library = opwright.library

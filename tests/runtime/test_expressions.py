@@ -165,6 +165,7 @@ PEERS = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", PEERS)
 def test_gradients_at_corners_are_pytorchs(made: ModuleType, name: str) -> None:

@@ -64,6 +64,7 @@ def test_gradients_of_several_roots() -> None:
     check(programme)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
 def test_grad_leaves_grad_alone() -> None:
     def programme(t: Any) -> Any:
         x, w, u = leaf(t), leaf(t), leaf(t)
