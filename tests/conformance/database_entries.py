@@ -138,7 +138,9 @@ TIED = {"topk": 1, "sort": 0, "kthvalue": 1, "mode": 0, "median": 0, "nanmedian"
 
 KNOWN_SAMPLES = Table(
     "database_entries.KNOWN_SAMPLES",
-    Known("addmv", "int.*floating point", "factors of whole numbers are whole; PyTorch cuts their fractions off"),
+    Known(
+        "addmv", "int.*floating point", "factors of whole numbers are whole; PyTorch cuts their fractions off", "--slow"
+    ),
     Known("cholesky_(inverse|solve)", "gradient", "PyTorch gives the triangle that is not read a gradient, too"),
     Known(
         "as_strided_scatter", "gradient 0", "PyTorch gives what is written over a gradient, in place of what is kept"
@@ -149,9 +151,21 @@ KNOWN_SAMPLES = Table(
         "grid_sampler_[23]d|nn.functional.grid_sample", "float16", "PyTorch rounds places and weights to short floats"
     ),
     Known("logcumsumexp", "float32.*gradient", "PyTorch takes logarithms of gradients, which cancel"),
-    Known("logcumsumexp", "complex64.*gradient", "angles of thousands are rounded to a thousandth in single precision"),
-    Known("topk|sort|kthvalue|mode|median|nanmedian", "int|float16.*gradient", "the gradient goes to one of equals"),
+    Known(
+        "logcumsumexp",
+        "complex64.*gradient",
+        "angles of thousands are rounded to a thousandth in single precision",
+        "--slow",
+    ),
+    Known(
+        "topk|sort|kthvalue|mode|median|nanmedian",
+        "int|float16.*gradient",
+        "the gradient goes to one of equals",
+        "--slow",
+    ),
     Known("polygamma.*", "int.*value", "infinite at whole numbers below 1, where PyTorch's sums are large"),
-    Known("istft", "gradient 1 is there", "to be looked at: PyTorch gives some windows shorter than n_fft none"),
-    Known("masked.normalize", "float16.*gradient", "rounded at other steps"),
+    Known(
+        "istft", "gradient 1 is there", "to be looked at: PyTorch gives some windows shorter than n_fft none", "--slow"
+    ),
+    Known("masked.normalize", "float16.*gradient", "rounded at other steps", "--slow"),
 )

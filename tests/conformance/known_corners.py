@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from excuses import Known, Table
 from sampling import Sample
 
@@ -35,11 +36,18 @@ _PYTORCH_TRIGAMMA = "PyTorch's trigamma has 9 digits, and is finite at its poles
 KNOWN_CORNERS = Table(
     "known_corners.KNOWN_CORNERS",
     Known("_?pdist.*", "inf[)].*gradient", "PyTorch multiplies the infinite difference by 0; ours has no share in it"),
-    Known("affine_grid_generator_backward", "tangent", "a product of matrices adds 0 times NaN of other rows"),
-    # Values
-    Known("gelu_?", "value: values inf not nan", "oneDNN's, on some CPUs; as in test_oracle.py"),
     Known(
-        "(special_)?polygamma_?|special_zeta.*", "value: values -?0.0 not nan", "zeta(s, inf) is 0; PyTorch's is NaN"
+        "affine_grid_generator_backward",
+        "(NAN|INFINITE).*tangent 0: values .* not nan",
+        "a product of matrices adds 0 times NaN of other rows",
+    ),
+    # Values
+    Known("gelu_?", "value: values inf not nan", "oneDNN's, on some CPUs; as in test_oracle.py", "some CPUs"),
+    Known(
+        "(special_)?polygamma_?|special_zeta.*",
+        "value: values -?0.0 not nan",
+        "zeta(s, inf) is 0; PyTorch's is NaN",
+        "--slow",
     ),
     Known(
         "special_.*polynomial_[tuvwlp].*",
@@ -47,39 +55,86 @@ KNOWN_CORNERS = Table(
         "of NaN and a degree from 2 on, PyTorch reads memory that it never wrote",
     ),
     Known("special_.*chebyshev.*", "value: values -?inf not nan", "PyTorch subtracts infinities on the way"),
-    Known("(topk|_?unique|kthvalue|(nan)?median).*", "value: values", _TIE + "; NaN equals nothing"),
-    Known("mode", "value: values|(gradient|tangent)", "PyTorch's sort leaves NaN, and what surrounds it, anywhere"),
-    Known("searchsorted.*|histogram.*|bucketize.*", "value: values", "the sequence is not sorted, as it must be"),
+    Known("topk|kthvalue", "(NAN|EQUAL).*value: values", _TIE + "; NaN equals nothing"),
     Known(
-        "_?cdist.*", "inf, .*value: values nan not", "the largest of numbers and NaN is NaN; PyTorch's kernel drops it"
+        "mode",
+        "(NAN|EQUAL).*(value: values|gradient|tangent)",
+        "PyTorch's sort leaves NaN, and what surrounds it, anywhere",
+        "--slow",
     ),
     Known(
-        "_?cdist.*", "value: values inf not nan", "for many rows PyTorch multiplies matrices, where infinities cancel"
+        "searchsorted.*|histogram.*|bucketize.*", "value: values", "the sequence is not sorted, as it must be", "--slow"
     ),
-    Known("native_(layer|group)_norm", "value: values -?inf not nan", "the mean of rows whose results are NaN in both"),
-    Known("_?conv.*", "value: values|gradient [01]: values|tangent 0: values", _PADDING),
-    Known("max_pool1d", "shape, dtype, strides", "PyTorch takes another kernel where gradients are asked for"),
     Known(
-        ".*", "no error, but PyTorch raises RuntimeError: Autograd not support dtype", "integers in the place of self"
+        "_?cdist.*",
+        "inf, .*value: values nan not",
+        "the largest of numbers and NaN is NaN; PyTorch's kernel drops it",
+        "--slow",
+    ),
+    Known(
+        "_?cdist.*",
+        "value: values inf not nan",
+        "for many rows PyTorch multiplies matrices, where infinities cancel",
+        "--slow",
+    ),
+    Known(
+        "native_(layer|group)_norm",
+        "value: values -?inf not nan",
+        "the mean of rows whose results are NaN in both",
+        "--slow",
+    ),
+    Known("_?conv.*", "(NAN|INFINITE).*(value|gradient [01]|tangent 0): values", _PADDING),
+    Known(
+        "max_pool1d",
+        r"float32\[2, 3, 5\]/\[15, 1, 3\].*value: strides",
+        "PyTorch takes another kernel where gradients are asked for",
+    ),
+    Known(
+        ".*",
+        "no error, but PyTorch raises RuntimeError: Autograd not support dtype",
+        "integers in the place of self",
+        "--slow",
     ),
     Known(
         "(pow|float_power).*",
         r"complex.*: value: values .*\((nan[+]nanj|1[+]0j)\)|complex.*gradient 0: values .* not \(nan",
         "0 to the power of 0 is 1, and NaN to that of it; PyTorch's complex loop takes logarithms",
+        "--slow",
     ),
-    Known("(var|std)(_mean)?.*", "complex.*value: values", "PyTorch's is that of two parts, of which one is 0/0"),
     Known(
-        "_native_batch_norm_legit.*", "value: values -?inf not nan", "the mean of rows whose results are NaN in both"
+        "(var|std)(_mean)?.*", "complex.*value: values", "PyTorch's is that of two parts, of which one is 0/0", "--slow"
     ),
-    Known("upsample_.*linear.*", "odd, .*value: values|value: values nan not|value: values -?inf not nan", _NEIGHBOURS),
-    Known("index_?(put_?)?.*", "raises NotImplementedError.*not IndexError", "floats are no indices; both refuse them"),
+    Known(
+        "_native_batch_norm_legit.*",
+        "value: values -?inf not nan",
+        "the mean of rows whose results are NaN in both",
+        "--slow",
+    ),
+    Known(
+        "upsample_.*linear.*",
+        "odd, .*value: values|value: values nan not|value: values -?inf not nan",
+        _NEIGHBOURS,
+        "--slow",
+    ),
+    Known(
+        "index_?(put_?)?.*",
+        "raises NotImplementedError.*not IndexError",
+        "floats are no indices; both refuse them",
+        "--slow",
+    ),
     # What records
     Known(
         "(eq|ne|not_equal|lt|less|le|less_equal|gt|greater|ge|greater_equal|index_fill|masked_fill|fill)[.].*",
         r"'?(int|bool|uint).*records: \[False\], not \[True\]",
         "integers that say that they require grad, after a write of what does",
+        "--slow",
     ),
-    Known("linalg_matrix_norm.*", r"records: \[True\], not \[False\]", "PyTorch returns a new zero for no elements"),
+    Known(
+        "linalg_matrix_norm.*",
+        r"records: \[True\], not \[False\]",
+        "PyTorch returns a new zero for no elements",
+        "--slow",
+    ),
     Known(
         "special_modified_bessel_i[01]", r"records: \[True\], not \[False\]", "PyTorch has no gradient; it has one here"
     ),
@@ -99,27 +154,43 @@ KNOWN_CORNERS = Table(
         "PyTorch gives self another shape; baddbmm_ refuses that, as we do",
     ),
     Known("polar", "gradient [01]", "PyTorch gives negative radii the gradient of positive ones, and 0 that of none"),
-    Known("((special_)?(digamma|psi|polygamma)|mvlgamma|special_multigammaln)_?", "", _PYTORCH_TRIGAMMA),
-    Known("(special_)?logit_?", "gradient 0: values -?inf not -?inf of -0.0", _VECTOR.replace("NaN", "-0.0")),
-    Known("(special_)?logit_?", "gradient 0: values nan not -?0.0 of nan", _VECTOR),
-    Known("special_zeta.*", "gradient 0: values -?0.0 not nan of inf", "as its values: zeta(s, inf) is 0"),
-    Known("narrow_copy", ", -1, 1\\).*gradient 0", "PyTorch's gradient of a negative start is that of nothing"),
-    Known("hardsigmoid_?", "float64.*(gradient|tangent) 0", "PyTorch's 1/6 has single precision"),
-    Known("group_norm", ", 0]/.*gradient 1: values -?0.0 not nan", "of nothing, by whose size PyTorch divides"),
-    Known("index_reduce_?", "prod.*gradient 1: values 0.0 not nan", "an infinity times an exact 0"),
-    Known("(scatter_reduce.two)_?", "complex.*prod.*gradient 1", "PyTorch refuses it; in place it lets it through"),
     Known(
-        "soft_margin_loss", "(gradient|tangent) 0", "the slope of an infinite loss has a limit; PyTorch's is inf/inf"
+        "((special_)?(digamma|psi|polygamma)|mvlgamma|special_multigammaln)_?",
+        "(value|gradient [01]|tangent [01]): values",
+        _PYTORCH_TRIGAMMA,
     ),
-    Known("silu_?", "complex.*(gradient|tangent) 0", "PyTorch refuses it; in place it lets it through"),
+    Known("(special_)?logit_?", "gradient 0: values -?inf not -?inf of -0.0", _VECTOR.replace("NaN", "-0.0"), "--slow"),
+    Known("(special_)?logit_?", "gradient 0: values nan not -?0.0 of nan", _VECTOR, "--slow"),
+    Known("special_zeta.*", "gradient 0: values -?0.0 not nan of inf", "as its values: zeta(s, inf) is 0", "--slow"),
+    Known(
+        "narrow_copy", ", -1, 1\\).*gradient 0", "PyTorch's gradient of a negative start is that of nothing", "--slow"
+    ),
+    Known("hardsigmoid_?", "float64.*(gradient|tangent) 0", "PyTorch's 1/6 has single precision", "--slow"),
+    Known(
+        "group_norm", ", 0]/.*gradient 1: values -?0.0 not nan", "of nothing, by whose size PyTorch divides", "--slow"
+    ),
+    Known("index_reduce_?", "prod.*gradient 1: values 0.0 not nan", "an infinity times an exact 0", "--slow"),
+    Known(
+        "(scatter_reduce.two)_?",
+        "complex.*prod.*gradient 1",
+        "PyTorch refuses it; in place it lets it through",
+        "--slow",
+    ),
+    Known(
+        "soft_margin_loss",
+        "(gradient|tangent) 0",
+        "the slope of an infinite loss has a limit; PyTorch's is inf/inf",
+        "--slow",
+    ),
+    Known("silu_?", "complex.*(gradient|tangent) 0", "PyTorch refuses it; in place it lets it through", "--slow"),
     Known("(special_)?logit_?", "tangent 0", "PyTorch's tangent of what lies outside 0 to 1 is 0, its gradient NaN"),
     Known(
         "(elu|selu|celu|hardtanh|relu6|hardswish|hardshrink|softshrink)_?",
         "(gradient|tangent) 0: values .* not (nan|-?0.0)",
         _VECTOR,
     ),
-    Known("(nan)?quantile.*", "(gradient|tangent) 0", _TIE),
-    Known("cumprod_?", "gradient 0: values nan not", "an infinity before the first zero"),
+    Known("(nan)?quantile.*", "(NAN|EQUAL).*(gradient|tangent) 0: values", _TIE),
+    Known("cumprod_?", "gradient 0: values nan not", "an infinity before the first zero", "--slow"),
     Known(
         "(scatter_reduce.two|index_reduce)_?",
         "prod.*(gradient|tangent) 0",
@@ -133,34 +204,54 @@ KNOWN_CORNERS = Table(
         "(atan2|arctan2)_?", "tangent 0: values -?0.0 not nan", "at 0, 0 PyTorch's gradient is 0 and its tangent NaN"
     ),
     Known("(div|divide|true_divide)_?.Tensor", "tangent 0: values nan not -?inf", "each tangent is a term of its own"),
-    Known("prod.dim_int|special_log_ndtr|bilinear|(layer|group)_norm", "tangent 0: values .* not nan", _TERMS),
-    Known("(special_)?logsumexp", "tangent 0: values 0.0 not nan", "of nothing, by whose sum PyTorch divides"),
     Known(
-        "(nan)?median", "NaN.*tangent 0|tangent 0: values 1.0 not nan", "the element that was chosen has that tangent"
+        "prod.dim_int|special_log_ndtr|bilinear|(layer|group)_norm", "tangent 0: values .* not nan", _TERMS, "--slow"
+    ),
+    Known(
+        "(special_)?logsumexp", "tangent 0: values 0.0 not nan", "of nothing, by whose sum PyTorch divides", "--slow"
+    ),
+    Known(
+        "(nan)?median",
+        "NaN.*tangent 0|tangent 0: values 1.0 not nan",
+        "the element that was chosen has that tangent",
+        "--slow",
     ),
     Known(
         "nextafter|linalg_(vector|matrix)_norm.*|norm.*|mse_loss|smooth_l1_loss",
         r"tangent 0: float(32|64)\(.*\), not float(32|64)",
         "PyTorch's tangent has another dtype than its result",
+        "--slow",
     ),
     Known(
         "scatter_reduce.two",
         "am(in|ax).*include_self': False.*tangent 0|am(in|ax).*include_self=False.*tangent 0",
         "PyTorch's gradient counts self among equal elements, and its tangent does not; here both do",
+        "--slow",
     ),
-    Known("ldexp_?.*", "tangent 0", "PyTorch raises 2 to integers, which overflow"),
-    Known("smooth_l1_loss", ", 0.0", "at equal elements PyTorch's slope is -1, for both operands; here it is 0"),
+    Known("ldexp_?.*", "(NAN|INFINITE).*tangent 0: values", "PyTorch raises 2 to integers, which overflow", "--slow"),
+    Known(
+        "smooth_l1_loss", ", 0.0", "at equal elements PyTorch's slope is -1, for both operands; here it is 0", "--slow"
+    ),
     Known(
         "linalg_vector_norm",
         "complex.* inf.*(gradient|tangent) 0: values 0(j|.0) not",
         "where all are 0 PyTorch divides 0 by 0",
+        "--slow",
     ),
-    Known("binary_cross_entropy", "tangent 0: values", "PyTorch's tangent is not bounded as its gradient is"),
-    Known("prod", r"'float16'.*tangent 0: float16\(\), not float32", "PyTorch's tangent has the dtype of self"),
-    Known("linalg_vander", "gradient 0|tangent 0", "as cumprod, of which it is made"),
-    Known("gradient[.]tensor.*", "tangent", _TERMS),
-    Known("(cumprod_?|vander)", "tangent 0", "PyTorch divides by elements, and gives NaN for what is not finite"),
-    Known("_?logcumsumexp", "tangent 0", "PyTorch's weights are 0/0 where an element is infinite"),
+    Known("binary_cross_entropy", "tangent 0: values", "PyTorch's tangent is not bounded as its gradient is", "--slow"),
+    Known(
+        "prod", r"'float16'.*tangent 0: float16\(\), not float32", "PyTorch's tangent has the dtype of self", "--slow"
+    ),
+    Known("linalg_vander", "(NAN|INFINITE).*(gradient|tangent) 0: values", "as cumprod, of which it is made"),
+    Known("gradient[.]tensor.*", "INFINITE.*tangent 1: values nan not", _TERMS),
+    Known(
+        "(cumprod_?|vander)",
+        "(NAN|INFINITE).*tangent 0: values",
+        "PyTorch divides by elements, and gives NaN for what is not finite",
+    ),
+    Known(
+        "_?logcumsumexp", "(NAN|INFINITE).*tangent 0: values", "PyTorch's weights are 0/0 where an element is infinite"
+    ),
     Known("_upsample_bi(linear|cubic)2d_aa.*", "(inf|nan)", "a weight of 0 leaves out what is not finite in PyTorch"),
     Known("_softmax_backward_data", "nan not inf", "infinite terms of both signs are added in another order"),
 )
@@ -168,7 +259,19 @@ KNOWN_CORNERS = Table(
 
 def is_known_corner(name: str, sample: Sample, problem: str) -> bool:
     """Whether a difference is one of KNOWN_CORNERS."""
-    return KNOWN_CORNERS.covers(name, f"{sample}: {problem}")
+    return KNOWN_CORNERS.covers(name, f"{contents(sample)} {sample}: {problem}")
+
+
+def contents(sample: Sample) -> str:
+    """What is odd about the numbers of a call: NAN, INFINITE, or EQUAL ones in one tensor."""
+    arrays = [each for each in (*sample.args, *sample.kwargs.values()) if isinstance(each, np.ndarray)]
+    numbers = [each.astype(complex).ravel() for each in arrays if each.dtype.kind not in "biu"]
+    odd = {
+        "NAN": any(np.isnan(each).any() for each in numbers),
+        "INFINITE": any(np.isinf(each).any() for each in numbers),
+        "EQUAL": any(len(np.unique(each)) < each.size for each in numbers),
+    }
+    return " ".join(word for word, is_so in odd.items() if is_so)
 
 
 def why_not_tried(name: str) -> str | None:

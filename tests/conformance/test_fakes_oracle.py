@@ -35,21 +35,16 @@ pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 # Where our fake result is neither PyTorch's fake one nor its real one, beside what `known_differences` has.
 KNOWN_FAKES = Table(
     "test_fakes_oracle.KNOWN_FAKES",
-    Known("(abs|absolute)_", "complex.*no error, but", "the real result fits a complex tensor"),
     Known(
         "(conj_physical|nan_to_num)_",
         "more than one element of the written-to tensor",
         "we refuse writes to repeated elements",
     ),
     Known("kron", "no error, but", "PyTorch views a product that is not contiguous; ours copies it"),
-    Known(
-        "(special_)?logsumexp.*", r"\[\], False.*shape", "no dimension means every one; PyTorch then drops none of them"
-    ),
     Known("one_hot", r"int64\[3, 2\]/\[1, 3\]", "PyTorch's real one makes the positions contiguous first, as ours"),
     Known("randint_like.Tensor_generator", "no error, but", "a bound that is not known cannot be too large"),
     Known("_?ctc_loss.Tensor", "DataDependentOutputError", "lengths are read; a shape follows from them"),
     Known("cov", "no error, but", "weights that are not known cannot be negative"),
-    Known("max_pool1d", "int64.*shape", "PyTorch's real one refuses integers; ours serves them, row-major"),
 )
 
 # PyTorch's errors for what is not known without data, and ours.

@@ -144,7 +144,8 @@ def test_out(name: str, filled: bool) -> None:
             a is not b for a, b in zip(opwright_result, mine_outs.values(), strict=True)
         ):
             return "the result is not out"
-        return found_difference(name, mine, other)
+        problem = found_difference(name, mine, other)
+        return None if problem is None else f"{'strided' if filled else 'resized'} out: {problem}"
 
     compare(name, each, step=9)
 
