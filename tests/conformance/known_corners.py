@@ -243,7 +243,7 @@ KNOWN_CORNERS = Table(
         "prod", r"'float16'.*tangent 0: float16\(\), not float32", "PyTorch's tangent has the dtype of self", "--slow"
     ),
     Known("linalg_vander", "(NAN|INFINITE).*(gradient|tangent) 0: values", "as cumprod, of which it is made"),
-    Known("gradient[.]tensor.*", "INFINITE.*tangent 1: values nan not", _TERMS),
+    Known("gradient[.]tensor.*", "(EQUAL|INFINITE).*tangent 1: values nan not", _TERMS),
     Known(
         "(cumprod_?|vander)",
         "(NAN|INFINITE).*tangent 0: values",
@@ -264,7 +264,10 @@ def is_known_corner(name: str, sample: Sample, problem: str) -> bool:
 
 def contents(sample: Sample) -> str:
     """What is odd about the numbers of a call: NAN, INFINITE, or EQUAL ones in one tensor."""
-    arrays = [each for each in (*sample.args, *sample.kwargs.values()) if isinstance(each, np.ndarray)]
+    given = [
+        part for each in (*sample.args, *sample.kwargs.values()) for part in (each if type(each) is list else [each])
+    ]
+    arrays = [each for each in given if isinstance(each, np.ndarray)]
     numbers = [each.astype(complex).ravel() for each in arrays if each.dtype.kind not in "biu"]
     odd = {
         "NAN": any(np.isnan(each).any() for each in numbers),
