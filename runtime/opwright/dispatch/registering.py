@@ -111,26 +111,39 @@ def key_of_device(device_type: str) -> DispatchKey:
 
 
 def register(
-    operator: Operator | str, key: DispatchKey | str, kernel: Kernel | Callable[..., Any], *, where: str = ""
+    operator: Operator | str,
+    key: DispatchKey | str,
+    kernel: Kernel | Callable[..., Any],
+    *,
+    where: str = "",
+    held: list[Removable] | None = None,
 ) -> Handle:
     """Register a kernel for an operator, which need not be defined yet, at a key. The newest of a key serves it.
 
-    `kernel` is one of the forms of `opwright.dispatch.kernel_forms`, or a function on Tensors. Raises RegistrationError
-    for an unknown key, TypeError for what is no kernel.
+    `kernel` is one of the forms of `opwright.dispatch.kernel_forms`, or a function on Tensors. The handle is added to
+    `held`, as one step with the registration. Raises RegistrationError for an unknown key, TypeError for what is no
+    kernel.
     """
     name = operator if isinstance(operator, str) else operator.name
     registration = Registration(as_key(key), as_kernel(kernel), where)
     if registration.key is DispatchKey.Undefined:
         raise RegistrationError(f"{name}: no kernel can be registered at Undefined; use CompositeExplicitAutograd")
-    return _add(name, registration)
+    return _add(name, registration, held)
 
 
-def _add(name: str | None, registration: Registration) -> Handle:
-    """Register for an operator, or with None for all."""
+def _add(name: str | None, registration: Registration, held: list[Removable] | None) -> Handle:
+    """Register for an operator, or with None for all. An interrupt leaves neither the kernel nor the handle."""
+    handle = Handle(name, registration)
     with registry.lock:
-        registry.registered(name, registration.key).append(registration)
-        registry.forget_tables(name)
-    return Handle(name, registration)
+        try:
+            registry.registered(name, registration.key).append(registration)
+            registry.forget_tables(name)
+            if held is not None:
+                held.append(handle)
+        except BaseException:
+            handle.remove()
+            raise
+    return handle
 
 
 def register_array_kernel(operator: Operator | str, key: DispatchKey | str | int, kernel: Callable[..., Any]) -> Handle:
@@ -162,9 +175,15 @@ def _warn_of_unknown(name: str) -> None:
         )
 
 
-def register_fallback(key: DispatchKey | str, kernel: Kernel | Callable[..., Any], *, where: str = "") -> Handle:
+def register_fallback(
+    key: DispatchKey | str,
+    kernel: Kernel | Callable[..., Any],
+    *,
+    where: str = "",
+    held: list[Removable] | None = None,
+) -> Handle:
     """Register what serves a key for every operator without a kernel there: a function of `(operator, KeySet, args,
-    kwargs)`, or fallthrough_kernel.
+    kwargs)`, or fallthrough_kernel. The handle is added to `held`, as `register` does.
 
     Raises RegistrationError for alias and foreign keys, TypeError for what is no kernel.
     """
@@ -174,7 +193,7 @@ def register_fallback(key: DispatchKey | str, kernel: Kernel | Callable[..., Any
     form = as_kernel(kernel)
     if isinstance(form, UserKernel):
         form = Boxed(form.function)
-    return _add(None, Registration(found, form, where))
+    return _add(None, Registration(found, form, where), held)
 
 
 def _silence(modules: Iterable[str]) -> None:

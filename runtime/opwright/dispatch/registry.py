@@ -126,7 +126,7 @@ class Registry:
         if self.operators.get(operator.name) is operator:
             del self.operators[operator.name]
             packet = self._change_overloads(operator)
-            del packet.operators[operator.overload]
+            packet.operators.pop(operator.overload, None)  # not yet there, where the definition was interrupted
             if not packet.operators:
                 self._empty[operator.packet_name] = self.overloads.pop(operator.packet_name)
             self.drop_if_unused(operator.name)

@@ -53,6 +53,11 @@ class Library:
         with registry.lock:
             self._contents = Contents(ns, kind == "DEF", self.where)
             self._keep = registry.lock.watch(self, self._contents.collect)
+            try:
+                self._contents.claim()
+            except BaseException:  # an interrupt of a thread may come anywhere
+                self._contents.take_back()
+                raise
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: str | Iterable[str] | None = ()) -> str:
         """Define an operator, `f.overload(Tensor x) -> Tensor`, and return its name within the namespace.
@@ -78,9 +83,14 @@ class Library:
             known = registry.operators.get(name)
             if known is not None and where.is_rerun_of(known.where):
                 registry.undefine(known)  # its kernels serve the operator that takes its place
-            operator = Operator(name, declaration, where=where, tags=given)
-            operator.renderer = rendered_stub
-            self._contents.operators.append(operator)
+            known = registry.operators.get(name)
+            try:
+                operator = Operator(name, declaration, where=where, tags=given)
+                operator.renderer = rendered_stub
+                self._contents.operators.append(operator)
+            except BaseException:
+                self._contents.undo(registry.operators.get(name), known)
+                raise
         return name.removeprefix(f"{self.ns}::")
 
     def impl(
@@ -110,7 +120,7 @@ class Library:
                     f"{name} needs no kernel for tensors without data: it has a CompositeImplicitAutograd kernel, "
                     "which runs on them; give the operators it calls such kernels"
                 )
-            self._contents.handles.append(register(name, _name(key), kernel, where=where))
+            register(name, _name(key), kernel, where=where, held=self._contents.handles)
             registry.lost_kernels.forget(name)
         if key is not DispatchKey.Meta and earlier is not None and not where.is_rerun_of(earlier):
             _warn_of_override(name, key, earlier, where)
@@ -140,7 +150,7 @@ class Library:
                     f"{key} has a fallback already, registered at {known.where}: there is one for a key, and this one, "
                     f"at {where}, would hide it. Destroy the Library of the first"
                 )
-            self._contents.handles.append(register_fallback(key, kernel, where=where))
+            register_fallback(key, kernel, where=where, held=self._contents.handles)
 
     def register_fake(
         self, op_name: str | Operator, fn: Callable[..., Any], *, allow_override: bool = True
@@ -217,18 +227,31 @@ class Contents:
         self.operators: list[Operator] = []
         self.handles: list[Removable] = []
         self.is_destroyed = False
-        if is_definer:
-            known = _definers.get(ns)
-            if known is not None and where.is_rerun_of(known.where):
-                known.take_back()
-                known = None
-            earlier = registry.generated_namespaces.get(ns) or (known and known.where)
-            if earlier:
-                raise RegistrationError(
-                    f"only one Library can be the DEF of namespace {ns}: the first was made at {earlier}, this one "
-                    f"at {where}; make it a FRAGMENT to add to it"
-                )
-            _definers[ns] = self
+
+    def claim(self) -> None:
+        """Own the namespace, if this is a DEF. Raises RegistrationError for one that is owned."""
+        registry.check_held()
+        if not self.is_definer:
+            return
+        known = _definers.get(self.ns)
+        if known is not None and self.where.is_rerun_of(known.where):
+            known.take_back()
+            known = None
+        earlier = registry.generated_namespaces.get(self.ns) or (known and known.where)
+        if earlier:
+            raise RegistrationError(
+                f"only one Library can be the DEF of namespace {self.ns}: the first was made at {earlier}, this one "
+                f"at {self.where}; make it a FRAGMENT to add to it"
+            )
+        _definers[self.ns] = self
+
+    def undo(self, made: Operator | None, known: Operator | None) -> None:
+        """Take back the operator of a definition that was interrupted; not the one that was there before it."""
+        registry.check_held()
+        if made is not None and made is not known:
+            registry.undefine(made)
+            if made in self.operators:
+                self.operators.remove(made)
 
     def take_back(self) -> None:
         """Remove everything, newest first."""
