@@ -263,6 +263,7 @@ OTHERS = {
     "cuda.device": "CuPy's",
     "fx.graph._InsertPoint": "a place in one graph",
     "locks.registry_lock.RegistryLock": "a lock, with signals held",
+    "names.late_imports.explained": "words an error",
     "serialization._written_whole": "writes a file",
     "state.Block": "a base",
     "state.ThreadBlock": "a base",
