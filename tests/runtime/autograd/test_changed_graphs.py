@@ -83,6 +83,7 @@ def chain(count: int) -> opwright.Tensor:
     return y
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="CPython 3.13 ends where some allocations of its own fail")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of generators that end without memory
 @pytest.mark.parametrize("is_hooked", [False, True])
 def test_recording_is_on_after_a_pass_without_memory(is_hooked: bool) -> None:
