@@ -33,6 +33,7 @@ help:   ## what there is to make
 
 generate: $(CORE)  ## write generated/opwright_aten anew, if schemas or templates changed; build the compiled core
 	$(VENV)/bin/opwright generate
+	$(VENV)/bin/python -m opwright.facade_stub
 
 check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
 	$(VENV)/bin/opwright generate --check

@@ -63,10 +63,14 @@ def _warned(reason: str) -> str:
 fast, _reason = _load()
 
 
-class _TensorSlots:
-    """The slots of a Tensor."""
+class TensorBase:
+    """The slots of a Tensor (`opwright.tensors.tensor`)."""
 
     __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
+    array: Any
+    keys: int
+    edge: Any
+    extra: Any
 
 
 class NodeBase:
@@ -92,9 +96,8 @@ class SizeBase(tuple[int, ...]):
     __slots__ = ()
 
 
-TensorBase: Final[type] = _TensorSlots if fast is None else fast.TensorBase
 if fast is not None and not TYPE_CHECKING:
-    NodeBase, Caller, SizeBase = fast.NodeBase, fast.Caller, fast.SizeBase
+    TensorBase, NodeBase, Caller, SizeBase = fast.TensorBase, fast.NodeBase, fast.Caller, fast.SizeBase
 
 
 def core() -> Core:

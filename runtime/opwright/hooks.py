@@ -9,24 +9,25 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
+from opwright.errors import ContractError
 from opwright.keys import DispatchKey, KeySet
-
-if TYPE_CHECKING:
-    from opwright.arrays.devices import Backend, Device
-    from opwright.arrays.dtypes import DType
-    from opwright.arrays.layouts import Shape
-    from opwright.dispatch.operator import Operator
-    from opwright.dispatch.signature import Signature
-    from opwright.errors import ContractError
-    from opwright.fake.arrays import MetaArray, Place
-    from opwright.fake.modes import FakeTensorMode
-    from opwright.tensors.tensor import Tensor
 
 __all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Levels", "Operators", "Tools", "Traces", "Transforms", "hooks"]
 
 Function = Callable[..., Any]
+# What the questions are about: classes of rooms that the ground does not know.
+Backend: TypeAlias = Any
+Device: TypeAlias = Any
+DType: TypeAlias = Any
+FakeTensorMode: TypeAlias = Any
+MetaArray: TypeAlias = Any
+Operator: TypeAlias = Any
+Place: TypeAlias = Any
+Shape: TypeAlias = tuple[Any, ...]
+Signature: TypeAlias = Any
+Tensor: TypeAlias = Any
 
 
 class Operators(Protocol):
@@ -128,6 +129,7 @@ class Tools(Protocol):
     def opcheck(self) -> Function: ...
     def allow_mutation(self) -> AbstractContextManager[Any]: ...
     def array_namespace(self) -> ModuleType: ...
+    def load_whole(self) -> None: ...
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -75,6 +76,11 @@ class _Tools:
         from opwright.utils.originals import allow_mutation
 
         return allow_mutation()
+
+    @staticmethod
+    @cache
+    def load_whole() -> None:
+        import_module("opwright.whole")
 
     def array_namespace(self) -> ModuleType:
         import opwright

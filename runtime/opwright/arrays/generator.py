@@ -10,7 +10,7 @@ import ctypes
 import threading
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -244,9 +244,9 @@ def _restore(device: Device, state: Values) -> Generator:
     return Generator(device).set_state(state)
 
 
-default_generator: Final = Generator()
+_CPU: Final = as_device("cpu")
 _lock = RegistryLock()
-_generators: dict[Device, Generator] = {default_generator.device: default_generator}
+_generators: dict[Device, Generator] = {}  # made when first asked for: NumPy's own take 6 MB
 _last_seed: int | None = None
 
 
@@ -268,7 +268,9 @@ def source_for(array: Array, generator: Generator | None) -> Generator:
     Raises RuntimeError where the given one is for another kind of device.
     """
     if generator is None:
-        return default_generator if type(array) is np.ndarray else generator_of(backend_of(array).device(array))
+        if type(array) is np.ndarray:
+            return _generators.get(_CPU) or generator_of(_CPU)
+        return generator_of(backend_of(array).device(array))
     kind = backend_of(array).name
     if generator.device.type != kind:
         raise RuntimeError(f"Expected a '{kind}' device type for generator but found '{generator.device.type}'")
@@ -282,19 +284,19 @@ def manual_seed(seed: int) -> Generator:
         for generator in _generators.values():
             generator.manual_seed(seed)
         _last_seed = seed
-    return default_generator
+    return generator_of(_CPU)
 
 
 def seed() -> int:
     """Seed the default generators from the system, and return the seed."""
-    chosen = default_generator.seed()
+    chosen = generator_of(_CPU).seed()
     manual_seed(chosen)
     return chosen
 
 
 def initial_seed() -> int:
     """Return the seed of the CPU's default generator."""
-    return default_generator.initial_seed()
+    return generator_of(_CPU).initial_seed()
 
 
 class keeping_states:
@@ -319,3 +321,13 @@ class keeping_states:
     def _put_back(self) -> None:
         for generator, state in self._kept:
             generator.set_state(state)
+
+
+if TYPE_CHECKING:
+    default_generator: Generator
+else:
+
+    def __getattr__(name: str) -> Generator:
+        if name == "default_generator":
+            return generator_of(_CPU)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

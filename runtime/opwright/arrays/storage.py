@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from opwright.arrays.dtypes import bfloat16, uint8
 from opwright.arrays.layouts import Shape, span, surely_empty
 from opwright.arrays.simple import odd_bit
 from opwright.arrays.sizes import guard_or_true, holds
+from opwright.core import TensorBase
 from opwright.keys import META, ODD, VIEW
 
-if TYPE_CHECKING:
-    from opwright.tensors.tensor import Tensor
+_Tensor = TypeVar("_Tensor", bound=TensorBase)
 
 
 class PlainArrayError(RuntimeError):
@@ -203,19 +203,19 @@ def new_array(shape: Shape, strides: Shape, dtype: Any, like: Array) -> Array:
     return strided_view(backend_of(like).array_module().empty_like(like, dtype, shape=(length,)), shape, strides)
 
 
-def set_array(tensor: Tensor, array: Array) -> None:
+def set_array(tensor: TensorBase, array: Array) -> None:
     """Give a tensor another array, and the private bit that follows from it."""
     tensor.array = array
     tensor.keys = tensor.keys & ~ODD | odd_bit(array)
 
 
-def become_view(tensor: Tensor, view: Tensor) -> None:
+def become_view(tensor: TensorBase, view: TensorBase) -> None:
     """Show a tensor's own storage as a view of it does."""
     storage_of(tensor)
     set_array(tensor, view.array)
 
 
-def without_base(view: Tensor) -> Tensor:
+def without_base(view: _Tensor) -> _Tensor:
     """Return a new view as no view over shared memory: writes count in both, and reach the history of one alone.
 
     A composite does so with a view of what it made itself: its result is new, to be written in place and detached.
@@ -226,7 +226,7 @@ def without_base(view: Tensor) -> Tensor:
     return view
 
 
-def with_own_version(tensor: Tensor) -> Tensor:
+def with_own_version(tensor: _Tensor) -> _Tensor:
     """Return a new tensor over memory that it goes on sharing, whose writes are counted by themselves from now on."""
     extra = tensor.extra
     if extra is not None and extra.storage is not None:
@@ -234,7 +234,7 @@ def with_own_version(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
+def resize(tensor: TensorBase, shape: Shape, strides: Shape) -> None:
     """Give a tensor another shape over its own storage, which grows if it is too small.
 
     Raises RuntimeError if it must grow and belongs to the caller, PlainArrayError if it is a plain array.
@@ -262,7 +262,7 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
     set_array(tensor, strided_view(flat, shape, strides, 0 if surely_empty(shape) else offset))
 
 
-def _resize_by_way_of_numpy(tensor: Tensor, storage: Storage, shape: Shape, strides: Shape) -> None:
+def _resize_by_way_of_numpy(tensor: TensorBase, storage: Storage, shape: Shape, strides: Shape) -> None:
     """Give a tensor another shape where arrays are what kernels say: a new array, with the elements there are."""
     backend = backend_of(tensor.array)
     host = backend.to_numpy(tensor.array)
@@ -284,15 +284,15 @@ class Extra:
 
     __slots__ = ("base", "creation", "detached", "grad", "leaf", "seen", "storage", "tangent")
     storage: Storage | None
-    base: Tensor | None
-    grad: Tensor | None
+    base: Any  # a Tensor or None
+    grad: Any  # a Tensor or None
     leaf: Any  # an `opwright.autograd.nodes.AccumulateGrad`
     seen: int
     creation: str
     detached: int  # the sequence of the next node
     tangent: Any  # an `opwright.autograd.tangents.Tangent`
 
-    def __init__(self, storage: Storage | None = None, base: Tensor | None = None) -> None:
+    def __init__(self, storage: Storage | None = None, base: Any = None) -> None:
         self.storage = storage
         self.base = base
         self.grad = None
@@ -300,9 +300,9 @@ class Extra:
             self.seen = storage.version
 
 
-def storage_of(tensor: Tensor) -> Storage:
+def storage_of(tensor: TensorBase) -> Storage:
     """Return the tensor's storage, made when first asked for."""
-    extra = tensor.extra
+    extra: Extra | None = tensor.extra
     if extra is None:
         extra = tensor.extra = Extra()
     storage = extra.storage

@@ -7,10 +7,7 @@ one expression, so that tuples of sizes compare and hash at the speed of identit
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from opwright.symbolic.shape_env import ShapeEnv
+from typing import Any
 
 __all__ = ["SymBool", "SymFloat", "SymInt", "Symbolic", "binary"]
 
@@ -54,11 +51,11 @@ class Symbolic:
     # NumPy scalars leave arithmetic to us.
     __array_ufunc__ = None
 
-    env: ShapeEnv
+    env: Any  # a ShapeEnv
     hint: Any
     memo: dict[Any, Any]
 
-    def __init__(self, env: ShapeEnv, expr: Any, hint: Any) -> None:
+    def __init__(self, env: Any, expr: Any, hint: Any) -> None:
         self.env = env
         self.memo = env.memo
         self.origin = expr
@@ -75,7 +72,8 @@ class Symbolic:
         return self._expr
 
     def __repr__(self) -> str:
-        return self.env.show(self)
+        text: str = self.env.show(self)
+        return text
 
     def __copy__(self) -> Any:
         return self
@@ -186,7 +184,7 @@ class SymBool(_Number):
     __slots__ = ("known", "spelling", "undecided_at")
     __hash__ = object.__hash__
 
-    def __init__(self, env: ShapeEnv, expr: Any, hint: Any) -> None:
+    def __init__(self, env: Any, expr: Any, hint: Any) -> None:
         super().__init__(env, expr, hint)
         self.known: bool | None = None
         self.undecided_at = -1

@@ -16,7 +16,8 @@ __all__: list[str] = []
 
 def _detaching(below: Callable[..., Any]) -> Callable[..., Any]:
     def detach(*args: Any) -> Tensor:
-        return without_base(below(*args))
+        detached: Tensor = without_base(below(*args))
+        return detached
 
     return detach
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from opwright import plugins
 from opwright.core import Core, core
@@ -12,12 +12,16 @@ from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.packets import Packet
 from opwright.dispatch.precedence import Entry
 from opwright.dispatch.registry import registry as _registry  # `dispatch.registry` is the module
-from opwright.dispatch.table_calculator import PythonDispatcher
 from opwright.errors import DispatchError
 from opwright.keys import RUNTIME_KEYS, DispatchKey, KeySet
+from opwright.names.late_imports import import_late
+from opwright.names.missing import missing_attribute
 from opwright.places import shown
 from opwright.state import below_autograd, enable_python_dispatcher, exclude_keys, include_keys, with_modes
 from opwright.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatch.table_calculator import PythonDispatcher
 
 __all__ = [
     "Core", "DispatchKey", "Entry", "KeySet", "PythonDispatcher", "below_autograd", "core", "dump",
@@ -86,3 +90,9 @@ def _operator(op: Operator | Packet | str) -> Operator:
             raise DispatchError(f"{op.name} has several overloads ({', '.join(op.overloads())}): say which one")
         case str():
             return find_operator(op)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PythonDispatcher":
+        return import_late("opwright.dispatch.table_calculator").PythonDispatcher
+    raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)

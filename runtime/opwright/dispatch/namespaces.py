@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright import plugins
 from opwright.dispatch.packets import Packet, packet
 from opwright.dispatch.registry import registry
+from opwright.hooks import hooks
 from opwright.names.missing import missing_attribute
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Packet:
         found = self._find(name)
         if found is None:
+            hooks.tools().load_whole()
             plugins.load()
             found = self._find(name)
         if found is None:
@@ -52,6 +54,7 @@ class Namespace:
         return found
 
     def __dir__(self) -> list[str]:
+        hooks.tools().load_whole()
         prefix = f"{self._name}::"
         known = registry.overloads.copy()  # threads may define others, also where a list of pairs is made
         return [name.removeprefix(prefix) for name in known if name.startswith(prefix) and known[name].operators]
@@ -92,6 +95,7 @@ class Ops:
         return found
 
     def __dir__(self) -> list[str]:
+        hooks.tools().load_whole()
         return sorted({name.partition("::")[0] for name, known in registry.overloads.copy().items() if known.operators})
 
     def __reduce__(self) -> str:

@@ -21,6 +21,7 @@ from opwright.dispatch.plain_arrays import call_with_arrays, check_tensors, is_a
 from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import Signature, argument_error
 from opwright.errors import DispatchError, RegistrationError
+from opwright.hooks import hooks
 from opwright.keys import ARRAYS, DispatchKey, KeySet
 from opwright.names.late_imports import explained
 from opwright.names.missing import did_you_mean
@@ -318,6 +319,7 @@ Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment] 
 def find_operator(name: str) -> Operator:
     """Return the operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
     if name not in registry.operators:
+        hooks.tools().load_whole()
         plugins.load()
     found = registry.operators.get(name)
     if found is None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opwright.dispatch.entries import Entries
-from opwright.dispatch.function_schema import SchemaView
 from opwright.dispatch.registry import registry
-from opwright.dispatch.schema import parse
 from opwright.keys import DispatchKey, KeySet
 
 if TYPE_CHECKING:
+    from opwright.dispatch.function_schema import SchemaView
     from opwright.dispatch.operator import Operator
     from opwright.dispatch.packets import Packet
 
@@ -43,12 +42,16 @@ class OverloadFacts(Entries):
     @property
     def schema(self) -> Any:
         """Return the parsed schema, an `opwright_codegen.schema.model.FunctionSchema`; parsed anew at each use."""
+        from opwright.dispatch.schema import parse  # late: no call needs it
+
         return parse(self.name + self.declaration)
 
     @property
     def _schema(self) -> SchemaView:
         """Return the schema as PyTorch shows it."""
         if self._shown_schema is None:
+            from opwright.dispatch.function_schema import SchemaView
+
             self._shown_schema = SchemaView(self.schema, self.signature.defaults)
         return self._shown_schema
 

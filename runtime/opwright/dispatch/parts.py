@@ -28,6 +28,7 @@ from opwright.errors import RegistrationError
 from opwright.locks.forks import wait_for_imports_of
 from opwright.names.late_imports import import_late
 from opwright.places import shown
+from opwright.tensors.methods import NotInstalled
 
 __all__ = ["Later", "Part", "functions_of", "install", "install_methods"]
 
@@ -206,7 +207,13 @@ def install_methods(
     """Give a class the methods that neither it nor a base but `object` has: `functions` as they are, and the `methods`
     of the parts of `ops`, `"add": "pointwise"` or `"is": "pointwise.is_"`. `operators` says likewise which function
     the one for a Python operator calls."""
-    known = {name for base in cls.__mro__ if base is not object for name in base.__dict__}
+    known = {
+        name
+        for base in cls.__mro__
+        if base is not object
+        for name, value in base.__dict__.items()
+        if type(value) is not NotInstalled
+    }
     for name, function in functions.items():
         if name not in known:
             home = operators.get(name)

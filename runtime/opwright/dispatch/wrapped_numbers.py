@@ -63,13 +63,13 @@ def wrap_numbers(operator: Operator, args: list[Any]) -> None:
 def _beside(tensors: list[Any], array: np.ndarray[Any, Any]) -> Tensor:
     """Return a tensor of the array; without data, where the other operand has none, or in a FakeTensorMode."""
     number = wrap(array)
+    modes = active_modes()
     if any(tensor.keys & META for tensor in tensors):
         fakes = hooks.fakes()
-        return fakes.as_fake(number, fakes.mode_of(tensors))
-    modes = active_modes()
-    if modes is not None and modes.include & META and not tensors:
+        number = fakes.as_fake(number, fakes.mode_of(tensors))
+    elif modes is not None and modes.include & META and not tensors:
         fakes = hooks.fakes()
-        return fakes.as_fake(number, fakes.active_mode())
+        number = fakes.as_fake(number, fakes.active_mode())
     return number
 
 

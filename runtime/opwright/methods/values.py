@@ -118,7 +118,8 @@ class Valued:
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
         """Return the data as a NumPy array that shares memory. Raises where it cannot be; `force=True` copies then."""
         if self.keys & FRONT_MODE:
-            return hooks.levels().read(self, ".numpy()").numpy(force=force)
+            value: Tensor = hooks.levels().read(self, ".numpy()")
+            return value.numpy(force=force)
         self._check_data(".numpy()")
         if not force:
             keys = with_modes(self.keys)

@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final
 
-__all__ = ["current_name", "install"]
+__all__ = ["current_name", "give_former_names", "install"]
 
 # By package: what kept its name, then what got another one.
 _KEPT: Final = {
@@ -99,7 +99,7 @@ class _Former(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Have Python find modules under their former names. To be called once, when all of Opwright is imported.
+    """Have Python find modules under their former names. To be called once, when `opwright.tensors.tensor` is loaded.
 
     What is loaded already is entered by name: an import of `opwright.tensor` must not set the attribute `tensor`, which
     is a function.
@@ -108,6 +108,10 @@ def install() -> None:
     for former, current in _CURRENT.items():
         if current in sys.modules:
             sys.modules[former] = sys.modules[current]
+
+
+def give_former_names() -> None:
+    """Give modules what they had. To be called once, when the registry is loaded."""
     registry = sys.modules["opwright.dispatch.registry"].registry
     for current, names in _OF_REGISTRY.items():
         for name in names.split():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +27,9 @@ from opwright.arrays.layouts import Shape
 from opwright.arrays.overlap import may_share, overlaps, overlaps_partially
 from opwright.arrays.promotion import castable
 from opwright.arrays.storage import new_array, resize, stride_over
-from opwright.core import compiled
+from opwright.core import TensorBase, compiled
 from opwright.plans.forms import Form
 from opwright.plans.kernel_errors import shown, wrong_result
-
-if TYPE_CHECKING:
-    from opwright.tensors.tensor import Tensor
 
 INTERNAL_OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -175,7 +172,7 @@ class Plan:
         copy[...] = result
         return copy
 
-    def target(self, out: Tensor) -> Array:
+    def target(self, out: TensorBase) -> Array:
         """Return the array of an `out=` tensor, resized to this shape if need be (warning if it had elements).
 
         Raises RuntimeError if the dtype cannot be cast to its, the device differs, it overlaps itself or partially an
@@ -197,7 +194,7 @@ class Plan:
         self._check_overlap(array)
         return array
 
-    def inplace(self, self_: Tensor) -> Array:
+    def inplace(self, self_: TensorBase) -> Array:
         """Return the array of a tensor that the operator overwrites.
 
         Raises RuntimeError if the result's shape or dtype does not fit it, or it overlaps itself or partially another

@@ -57,12 +57,14 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
     if modes is None:
         return _marked(wrap(_new_array(data, dtype, device)))
     if modes.include & META:
-        made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
+        made: Tensor = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
     else:
         made = _marked(wrap(_new_array(data, dtype, device)))
     if modes.top is not None:
-        return hooks.levels().lifted(made)
-    return hooks.handlers().lifted(made) if modes.include & WATCHED else made
+        made = hooks.levels().lifted(made)
+    elif modes.include & WATCHED:
+        made = hooks.handlers().lifted(made)
+    return made
 
 
 def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:

@@ -6,7 +6,7 @@ The operators and their methods are generated and attached by `opwright_aten.met
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,37 +17,16 @@ from opwright.arrays.formats import Layout
 from opwright.arrays.simple import odd_bit
 from opwright.arrays.size import Size, size_of
 from opwright.arrays.storage import Extra, Storage, storage_of
-from opwright.core import TensorBase
 from opwright.hooks import hooks
 from opwright.keys import DENSE_CPU, FRONT_MODE, GRAD, META, ODD, PYTHON, TANGENT, TRACKED, VIEW
 from opwright.plans.kernel_errors import shown, wrong_result
 from opwright.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
+from opwright.tensors.methods import TensorMethods, expect_methods
 
 ndarray = np.ndarray
 
-if TYPE_CHECKING:
-    from opwright.autograd.tensor_methods import Differentiable
-    from opwright.methods.casting import Castable
-    from opwright.methods.exchange import Exchangeable
-    from opwright.methods.functional import Functional
-    from opwright.methods.indexing import Indexable
-    from opwright.methods.printing import Printable
-    from opwright.methods.subclassing import Subclassable
-    from opwright.methods.values import Valued
-    from opwright_aten.methods import TensorMethods
 
-    class _Methods(  # type: ignore[misc]  # NumPy's `copy`, not that of `aten`
-        Indexable, Exchangeable, Valued, Castable, Functional, Printable, Differentiable, Subclassable, TensorMethods
-    ):
-        """The methods that are installed on Tensor: by rooms above (`install_methods`), and by generated packages."""
-
-        __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
-
-else:
-    _Methods = TensorBase
-
-
-class Tensor(_Methods):
+class Tensor(TensorMethods):
     """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
 
     `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,
@@ -243,8 +222,9 @@ class Tensor(_Methods):
     __hash__ = object.__hash__
 
 
-CPU_DEVICE = Device("cpu")
-KEYS_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
+expect_methods(Tensor)
+CPU_DEVICE: Device = Device("cpu")
+KEYS_OF_VIEWS: int = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype (DENSE_CPU itself), so that one look-up also refuses other dtypes.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | ODD if dtype in REDUCED else DENSE_CPU for dtype in CANONICAL}

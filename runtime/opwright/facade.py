@@ -1,0 +1,74 @@
+"""The public names of `opwright`, each found when it is first named. `facade_stub` says them to type checkers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from opwright.names.former_names import current_name
+from opwright.names.late_imports import import_late
+from opwright.names.missing import missing_attribute
+
+__all__ = ["CONSTANTS", "of_package", "places_of"]
+
+_PACKAGE: Final = "opwright"
+CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi")
+# The rooms that need neither ATen nor the methods of Tensor: their names load them alone.
+_ALONE: Final = ("arrays", "dispatch", "errors", "keys", "plugins", "tags")
+
+
+def of_package(homes: Mapping[str, str], modules: Iterable[str]) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+    """Return the `__getattr__` and the `__dir__` of the package: `homes` names what each module has, `half=float16` by
+    another name there; `modules` are names themselves, and the functions of ATen are."""
+    places = places_of(homes)
+
+    def find(name: str) -> Any:
+        if name in places:
+            module, path = places[name]
+            found = _load(module)
+            for each in path.split("."):
+                found = getattr(found, each)
+        elif name in modules:
+            return _load(name)  # Python makes it an attribute
+        elif name == "__all__":
+            found = [each for each in names() if not each.startswith("_")]
+        else:
+            found = _function_of_aten(name, names)
+        setattr(sys.modules[_PACKAGE], name, found)
+        return found
+
+    def names() -> list[str]:
+        return sorted({*places, *modules, *CONSTANTS, "__version__", *_whole().operators.__all__})
+
+    return find, names
+
+
+def places_of(homes: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return for each name its module, without `opwright.`, and the name or path there."""
+    pairs = [(module, *text.partition("=")) for module, texts in homes.items() for text in texts.split()]
+    return {name: (module, path or name) for module, name, _, path in pairs}
+
+
+@cache
+def _whole() -> Any:
+    return import_late("opwright.whole")
+
+
+def _load(module: str) -> Any:
+    if module.partition(".")[0] not in _ALONE:
+        _whole()
+    return import_late(f"{_PACKAGE}.{module}")
+
+
+def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:
+    if name.startswith("__"):  # what tools ask every module for
+        raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, ())
+    if current_name(f"{_PACKAGE}.{name}"):
+        return import_late(f"{_PACKAGE}.{name}")
+    whole = _whole()
+    if name not in whole.operators.FUNCTIONS:
+        hint = import_late("opwright.names.numpy_names").numpy_hint(name)
+        raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, names(), hint)
+    return whole.factories.function(name, getattr(whole.operators, name))

@@ -1,0 +1,28 @@
+"""Opwright as a whole: importing this loads ATen, and gives Tensor its methods.
+
+The first public name that needs more than dtypes and errors imports it (`facade.py`), and so does each room that
+users import by itself. A package of one's own operators works without.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import opwright.autograd
+import opwright.library
+import opwright.methods  # noqa: F401 (it gives Tensor its methods)
+from opwright.dispatch.namespaces import ops
+from opwright.dispatch.parts import Later
+from opwright.names import former_names
+from opwright.tensors import factories, methods
+from opwright.tensors.tensor import Tensor
+
+# Last, since generated code imports the runtime; it gives Tensor the methods that are operators.
+from opwright_aten import ops as operators  # isort: skip
+
+__all__ = ["factories", "operators"]
+
+former_names.give_former_names()
+for _name in factories.METHODS:  # here, since the package that attaches other methods may still wait for this module
+    setattr(Tensor, _name, Later(Tensor, _name, partial(factories.method, ops.aten, _name)))
+methods.forget_expected(Tensor)
