@@ -94,7 +94,8 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     settings = '[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "shining_ops"\nuses = []\nkernels = []\n'
     (tmp_path / "pyproject.toml").write_text(settings)
-    (tmp_path / "ops.yaml").write_text("- func: shining::f(Tensor x) -> Tensor\n  meta: like(x)\n  dispatch: {CPU: xp.abs(x)}\n")
+    entry = "- func: shining::f(Tensor x) -> Tensor\n  meta: like(x)\n  dispatch: {CPU: xp.abs(x)}\n"
+    (tmp_path / "ops.yaml").write_text(entry)
     (tmp_path / EDITOR_SCHEMA).write_text(editor_schema(), encoding="utf-8")
     assert main(["generate"]) == 0
     return tmp_path / EDITOR_SCHEMA
