@@ -14,7 +14,7 @@ class Known(NamedTuple):
     reason: str
     actions: tuple[str, ...]  # parts of their names
     holds: Callable[[list[Any], list[Any]], bool]  # of the action's tensors in PyTorch, and of all
-    seed: int | None = None  # of a programme that shows it; None where none of 2,000 does (`running_programs.py known`)
+    seed: int | None = None  # of a programme that shows it; None where none of 5,000 does (`running_programs.py known`)
 
 
 def _is_inference_mode(given: list[Any], every: list[Any]) -> bool:
@@ -88,7 +88,7 @@ KNOWN: tuple[Known, ...] = (
     Known("likewise", ("add(x, x.mT, out=x)",),
           lambda given, every: given[0].ndim > 1 and _changes_when_turned(given[0])),
     Known("in inference mode PyTorch leaves the tensor in its graph", ("detach_",), _is_inference_mode, 172),
-    Known("PyTorch lets a write to an inference tensor pass", ("detach_",), _is_inference),
+    Known("PyTorch lets a write to an inference tensor pass", ("detach_",), _is_inference, 5076),
     Known("in inference mode what PyTorch returns are views", ("unsafe_split", "unsafe_chunk"), _is_inference_mode, 81),
     Known("in inference mode PyTorch counts no writes to what this returns", ("view(dtype)",),
           _is_inference_mode, 1055),
@@ -100,7 +100,7 @@ KNOWN: tuple[Known, ...] = (
           ("x.data = x.mT", "x.data = x[0]", "x.data = y"), _is_leaf_of_other_shape),
     Known("likewise", ("t_()", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "as_strided_"),
           lambda given, every: (
-              given[0].requires_grad and not torch.is_grad_enabled() and _changes_when_turned(given[0]))),
+              given[0].requires_grad and not torch.is_grad_enabled() and _changes_when_turned(given[0])), 4393),
     Known("PyTorch takes the parts of complex numbers anew, of the base as it lies by now",
           ("transpose_", "swapaxes_", "swapdims_", "t_()", "squeeze_", "as_strided_"), _has_view_of_parts),
     Known("PyTorch reads what it has written, where it cannot tell that memory is shared",
