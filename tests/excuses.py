@@ -8,9 +8,9 @@ run has, its `only` says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import pytest
@@ -26,17 +26,23 @@ _used: set[str] = set()  # since the last report
 class Known:
     """Operators (a pattern for their names), a pattern for `(arguments): problem`, and why the difference stays.
 
-    The pattern names the fact that differs, and what it takes of the arguments.
+    The pattern names the fact that differs, and what it takes of the arguments. Where no text of them says that, `when`
+    decides about what a test was given.
     """
 
     operators: str
     pattern: str
     reason: str
     only: Only = ""
+    when: Callable[[Any], bool] | None = None
 
-    def covers(self, name: str, text: str) -> bool:
+    def is_about(self, name: str, given: Any) -> bool:
+        """Whether a difference of an operator, given this, may be of this kind."""
+        return re.fullmatch(self.operators, name) is not None and (self.when is None or self.when(given))
+
+    def covers(self, name: str, text: str, given: Any = None) -> bool:
         """Whether the text of a difference is of this kind."""
-        return re.fullmatch(self.operators, name) is not None and re.search(self.pattern, text) is not None
+        return re.search(self.pattern, text) is not None and self.is_about(name, given)
 
 
 class Table:
@@ -44,25 +50,33 @@ class Table:
 
     def __init__(self, name: str, *entries: Known) -> None:
         self.name, self.entries = name, entries
-        declared.update({self._key(entry): entry.only for entry in entries})
+        keys = {self._key(entry): entry.only for entry in entries}
+        if len(keys) < len(entries):
+            raise ValueError(f"{name} has entries that no run could tell apart")
+        declared.update(keys)
 
     def __iter__(self) -> Iterator[Known]:
         return iter(self.entries)
 
-    def covers(self, name: str, text: str) -> bool:
-        """Whether a difference is a known one; the first entry that says so counts as used."""
-        return self.why(name, text) is not None
+    def is_about(self, name: str, given: Any) -> bool:
+        """Whether an operator, given this, may differ."""
+        return any(entry.is_about(name, given) for entry in self.entries)
 
-    def why(self, name: str, text: str) -> str | None:
+    def covers(self, name: str, text: str, given: Any = None) -> bool:
+        """Whether a difference is a known one; the first entry that says so counts as used."""
+        return self.why(name, text, given) is not None
+
+    def why(self, name: str, text: str, given: Any = None) -> str | None:
         """The reason of a known difference."""
-        found = next((entry for entry in self.entries if entry.covers(name, text)), None)
+        found = next((entry for entry in self.entries if entry.covers(name, text, given)), None)
         if found is None:
             return None
         _used.add(self._key(found))
         return found.reason
 
     def _key(self, entry: Known) -> str:
-        return f"{self.name}: {entry.operators!r} with {entry.pattern!r}"
+        condition = "" if entry.when is None else f" ({entry.reason})"
+        return f"{self.name}: {entry.operators!r} with {entry.pattern!r}{condition}"
 
 
 def hand_over(item: pytest.Item) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import excuses
 import pytest
+from excuses import Known, Table
 from records import Record, main, read
 
 pytestmark = pytest.mark.once  # pytest runs in processes of its own
@@ -102,3 +104,14 @@ def test_an_entry_counts_that_another_environment_had_need_of(tmp_path: Path) ->
     Record(declared={"rare": "--slow"}, is_slow=True).write(second)
     Record(declared={"one": ""}, excused={"one"}).write(first)
     assert main([str(first), str(second)]) == 1
+
+
+def test_a_condition_on_what_was_given_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excuses, "declared", {})
+    odd = Known("f", ": values", "odd numbers", when=lambda given: bool(given % 2))
+    table = Table("a table", odd, Known("g", ": values", "all"))
+    assert table.is_about("f", 3) and not table.is_about("f", 2) and not table.is_about("h", 3)
+    assert odd.covers("f", ": values", 3) and not odd.covers("f", ": shape", 3) and not odd.covers("f", ": values", 2)
+    assert list(excuses.declared) == ["a table: 'f' with ': values' (odd numbers)", "a table: 'g' with ': values'"]
+    with pytest.raises(ValueError, match="no run could tell apart"):
+        Table("another", Known("f", "", "one"), Known("f", "", "another"))

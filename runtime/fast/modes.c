@@ -80,18 +80,6 @@ void put_error(PyObject *error) {
 #endif
 }
 
-/* Give a variable its value again, by the token of what was set, or without one where there is none: CPython may fail to
- * make the token of what it has set. Where memory is short for that it is tried once more. Returns -1 with an exception. */
-int put_back(PyObject *variable, PyObject *token, PyObject *value) {
-    if (token != NULL && PyContextVar_Reset(variable, token) == 0) {
-        return 0;
-    }
-    PyErr_Clear();
-    PyObject *again = PyContextVar_Set(variable, value);
-    Py_XDECREF(again);
-    return again == NULL ? -1 : 0;
-}
-
 /* Return the value that a variable had before a token, or None, which modes are at first: a new reference, or NULL. */
 static PyObject *value_before(PyObject *token) {
     PyObject *value = PyObject_GetAttrString(token, "old_value");
@@ -101,17 +89,27 @@ static PyObject *value_before(PyObject *token) {
     return value;
 }
 
+/* Give a variable its value again: by the token of what was set, and by the value where that fails or there is none.
+ * (CPython may fail to make the token of what it has set.) Without a value it is the one before the token. Where memory
+ * is short for a token it is tried once more. Returns -1 with an exception. */
+int put_back(PyObject *variable, PyObject *token, PyObject *value) {
+    if (token != NULL && PyContextVar_Reset(variable, token) == 0) {
+        return 0;
+    }
+    PyErr_Clear();
+    PyObject *before = value == NULL ? value_before(token) : Py_NewRef(value);
+    PyObject *again = before == NULL ? NULL : PyContextVar_Set(variable, before);
+    Py_XDECREF(before);
+    Py_XDECREF(again);
+    return again == NULL ? -1 : 0;
+}
+
 /* Put back the modes that were on before a token, also where the call between failed. Takes its result, and returns it. */
 PyObject *leave_modes(PyObject *token, PyObject *result) {
     PyObject *error = result == NULL ? take_error() : NULL;
-    if (PyContextVar_Reset(core.modes, token) < 0) {
-        PyErr_Clear();
-        PyObject *value = value_before(token);
-        if (value == NULL || put_back(core.modes, NULL, value) < 0) {
-            Py_CLEAR(result);
-            Py_CLEAR(error);
-        }
-        Py_XDECREF(value);
+    if (put_back(core.modes, token, NULL) < 0) {
+        Py_CLEAR(result);
+        Py_CLEAR(error);
     }
     put_error(error);
     Py_DECREF(token);

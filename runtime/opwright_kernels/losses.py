@@ -55,8 +55,9 @@ def huber_loss(xp: ModuleType, self: Array, target: Array, reduction: int, delta
 
 def binary_cross_entropy(xp: ModuleType, self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
     """Return -(target * log(self) + (1 - target) * log(1 - self)), the logarithms held above -100."""
-    if self.size and not (self.min() >= 0 and self.max() <= 1):  # nor NaN
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, given in (("input", self), ("target", target)):
+        if given.size and not (given.min() >= 0 and given.max() <= 1):  # nor NaN
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     losses = blockwise(xp, _cross_entropies, None, self, target)
     if weight is not None:
         losses *= weight

@@ -6,13 +6,15 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import sweeps
+from excuses import Known, Table
 from samples import SAMPLES
 from sampling import COMPLEX128, FLOAT64, Sample
 
@@ -64,37 +66,48 @@ def is_square(sample: Sample) -> bool:
 BEYOND = "PyTorch takes the singular vectors beyond the reduced factors for constants"
 
 # Samples whose gradients differ on purpose, and why.
-DIFFERENT: list[tuple[str, Callable[[Sample], bool], str]] = [
-    ("_linalg_svd", lambda one: one.args[1:] == (True,) and not is_square(one), BEYOND),
-    ("linalg_svd", lambda one: one.args[1:] != (False,) and not is_square(one), BEYOND),
-    ("svd", lambda one: one.args[1:] == (False,) and not is_square(one), BEYOND),
-    ("ldexp.Tensor", lambda one: one.args[1].dtype.kind == "i", "PyTorch's powers of 2 are integers, and overflow"),
-    ("_linalg_det", lambda one: is_singular(one.args[0]), "0 in PyTorch for every singular matrix"),
-    ("_linalg_slogdet", lambda one: is_singular(one.args[0]), "of singular matrices"),
-    ("as_strided_scatter", lambda one: True, "PyTorch gives self the gradient of what is written over"),
-    ("special_log_ndtr", lambda one: bool((np.abs(one.args[0]) > 1e10).any()), "PyTorch overflows"),
-    (
-        "var.correction",
-        lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
-        "of NaN",
+DIFFERENT = Table(
+    "differentiating.DIFFERENT",
+    Known("_linalg_svd", "", BEYOND, when=lambda one: one.args[1:] == (True,) and not is_square(one)),
+    Known("linalg_svd", "", BEYOND, when=lambda one: one.args[1:] != (False,) and not is_square(one)),
+    Known("svd", "", BEYOND, when=lambda one: one.args[1:] == (False,) and not is_square(one)),
+    Known(
+        "ldexp.Tensor",
+        "",
+        "PyTorch's powers of 2 are integers, and overflow",
+        when=lambda one: one.args[1].dtype.kind == "i",
     ),
-    (
-        "var_mean.correction",
-        lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
-        "NaN",
+    Known("_linalg_det", "", "0 in PyTorch for every singular matrix", when=lambda one: is_singular(one.args[0])),
+    Known("_linalg_slogdet", "", "of singular matrices", when=lambda one: is_singular(one.args[0])),
+    Known("as_strided_scatter", "", "PyTorch gives self the gradient of what is written over"),
+    Known("special_log_ndtr", "", "PyTorch overflows", when=lambda one: bool((np.abs(one.args[0]) > 1e10).any())),
+    Known(
+        "(var|var_mean).correction",
+        "",
+        "NaN in PyTorch",
+        when=lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
     ),
-    ("native_group_norm", lambda one: not one.args[0].size, "NaN in PyTorch"),
-    ("binary_cross_entropy", lambda one: bool(np.isin(one.args[0], (0, 1)).any()), "infinite in PyTorch at 0 and 1"),
-    ("cholesky_inverse", lambda one: True, "PyTorch gives the triangle that is not read a gradient, too"),
-    ("cholesky_solve", lambda one: True, "likewise"),
-    (
+    Known("native_group_norm", "", "NaN in PyTorch", when=lambda one: not one.args[0].size),
+    Known(
+        "binary_cross_entropy",
+        "",
+        "infinite in PyTorch at 0 and 1",
+        when=lambda one: bool(np.isin(one.args[0], (0, 1)).any()),
+    ),
+    Known("cholesky_(inverse|solve)", "", "PyTorch gives the triangle that is not read a gradient, too"),
+    Known(
         "scatter_reduce.two",
-        lambda one: one.args[4] == "prod" and one.args[2].shape != one.args[3].shape,
+        "",
         "PyTorch gives what the index does not reach a gradient, too",
+        when=lambda one: one.args[4] == "prod" and one.args[2].shape != one.args[3].shape,
     ),
-    ("index_add", lambda one: isinstance(one.kwargs.get("alpha"), complex), "PyTorch forgets to conjugate alpha"),
-    ("pow.Scalar", lambda one: one.args[0] == 0, "NaN in PyTorch, for complex exponents"),
-]
+    Known(
+        "index_add",
+        "",
+        "PyTorch forgets to conjugate alpha",
+        when=lambda one: isinstance(one.kwargs.get("alpha"), complex),
+    ),
+)
 SAMPLES_OF_EACH = 12
 
 
@@ -272,11 +285,22 @@ def unfiltered(name: str) -> list[Sample]:
 
 
 def chosen(name: str) -> list[Sample]:
-    """Some samples of an operator that are to be compared with PyTorch."""
+    """Some samples of an operator that are to be compared with PyTorch: those that may differ come last."""
     found = unfiltered(name)
-    for other, is_different, _ in DIFFERENT:
-        found = [one for one in found if other != name or not is_different(one)]
     if "batch_norm" in name:  # PyTorch divides by zero, and ends
         found = [one for one in found if one.args[0].size]
-    step = max(1, len(found) // SAMPLES_OF_EACH)
-    return found[::step]
+    return [one for samples in parted(found, name, DIFFERENT) for one in sweeps.spread(samples, SAMPLES_OF_EACH)]
+
+
+def parted(samples: list[Sample], name: str, *tables: Table) -> tuple[list[Sample], list[Sample]]:
+    """The samples at which an operator is as PyTorch's, and those at which a table says that it may differ."""
+    pairs = [(one, any(table.is_about(name, one) for table in tables)) for one in samples]
+    return [one for one, is_odd in pairs if not is_odd], [one for one, is_odd in pairs if is_odd]
+
+
+def unexpected(problems: Iterable[str | None], name: str, sample: Sample, *tables: Table) -> list[str | None]:
+    """The problems of a sample, with None for those that a table excuses as for what is alike."""
+    return [
+        None if problem is None or any(table.covers(name, problem, sample) for table in tables) else problem
+        for problem in problems
+    ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from differentiating import as_tuple, call_named, flattened, named_arguments, overload, tensors_of
+from excuses import Known, Table
 from oracle import copied, numpy_of, to_opwright, to_torch
 from sampling import COMPLEX128, FLOAT64, Sample, make
 
@@ -15,18 +15,42 @@ import opwright
 from opwright_codegen.derivatives.model import Differentiability
 
 # Samples whose tangents differ on purpose, and why.
-DIFFERENT_TANGENTS: list[tuple[str, Callable[[Sample], bool], str]] = [
-    ("fmax", lambda one: True, "PyTorch takes the tangent of other where both are equal, and the gradient to self"),
-    ("fmin", lambda one: True, "likewise"),
-    ("logit", lambda one: len(one.args) > 1 and one.args[1] is not None and one.args[1] < 0, "0 in PyTorch for NaN"),
-    ("median", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
-    ("nanmedian", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
-    ("silu", lambda one: one.args[0].dtype == COMPLEX128, "PyTorch forgets to conjugate"),
-    ("scatter_reduce.two", lambda one: one.args[4] == "prod", "PyTorch loses the tangent of a product"),
-    ("triangular_solve", lambda one: one.kwargs.get("transpose", False), "PyTorch does not transpose the tangent"),
-    ("logsumexp", lambda one: not one.args[0].size, "of nothing it is a constant, -inf; NaN in PyTorch"),
-    ("logcumsumexp", lambda one: bool((np.abs(one.args[0]) > 100).any()), "weights underflow in PyTorch, to 0 or 0/0"),
-]
+DIFFERENT_TANGENTS = Table(
+    "differentiating_once.DIFFERENT_TANGENTS",
+    Known(
+        "fmax|fmin",
+        "",
+        "PyTorch takes the tangent of other where both are equal, and the gradient to self",
+        when=lambda one: bool(np.equal(*one.args[:2]).any()),
+    ),
+    Known(
+        "logit",
+        "",
+        "0 in PyTorch for NaN",
+        when=lambda one: len(one.args) > 1 and one.args[1] is not None and one.args[1] < 0,
+    ),
+    Known("(nan)?median", "", "of nothing NaN, as it is itself; 0 in PyTorch", when=lambda one: not one.args[0].size),
+    Known("silu", "", "PyTorch forgets to conjugate", when=lambda one: one.args[0].dtype == COMPLEX128),
+    Known("scatter_reduce.two", "", "PyTorch loses the tangent of a product", when=lambda one: one.args[4] == "prod"),
+    Known(
+        "triangular_solve",
+        "",
+        "PyTorch does not transpose the tangent",
+        when=lambda one: one.kwargs.get("transpose", False),
+    ),
+    Known(
+        "logsumexp",
+        "",
+        "of nothing it is a constant, -inf; NaN in PyTorch",
+        when=lambda one: not one.args[0].size,
+    ),
+    Known(
+        "logcumsumexp",
+        "",
+        "weights underflow in PyTorch, to 0 or 0/0",
+        when=lambda one: bool((np.abs(one.args[0]) > 100).any()),
+    ),
+)
 
 
 class Case:

@@ -33,7 +33,7 @@ DATA_CHECKS = {
     "is out of bounds.": "nll_loss nll_loss_forward nll_loss2d nll_loss2d_forward nll_loss_nd cross_entropy_loss",
     "target out of range": "multi_margin_loss",
     "target is out of range": "multilabel_margin_loss multilabel_margin_loss_forward",
-    "all elements of input should be between 0 and 1": "binary_cross_entropy",
+    "should be between 0 and 1": "binary_cross_entropy",
     "expects p to be in [0, 1]": "bernoulli",
     "invalid Poisson rate": "poisson",
     "invalid multinomial distribution": "multinomial",

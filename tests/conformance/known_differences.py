@@ -311,17 +311,18 @@ KNOWN = Table(
 
 def is_known(name: str, sample: Sample, problem: str) -> bool:
     """Whether a difference is one of KNOWN."""
-    return KNOWN.covers(name, f"{sample}: {problem}")
+    return KNOWN.covers(name, f"{sample}: {problem}", sample)
 
 
-# Names of arguments that we take and PyTorch does not, as patterns of what the test says of them, and why.
-KEYWORDS = {
-    r".*([Ss]calar|self_scalar).*: \w+= for (self|condition|sorted_sequence) is taken": (
-        "a number that is `self` is `self` in PyTorch's functions, too; ours have other names for it, as for tensors"
+# Names of arguments that we take and PyTorch does not.
+KEYWORDS = Table(
+    "known_differences.KEYWORDS",
+    Known(
+        ".*([Ss]calar|self_scalar).*",
+        r"^\w+= for (self|condition|sorted_sequence) is taken$",
+        "a number that is `self` is `self` in PyTorch's functions, too; ours have other names for it, as for tensors",
     ),
-    r"(var|std)(_mean)?: (axis|dim)= for unbiased is taken": "a bool is an int to us",
-    r"nuclear_norm: (axis|dim)= for keepdim is taken": "a bool is an int to us",
-    r"unflatten\.int: axis= for dim is taken": "Tensor.unflatten is written in Python there",
-    r"to\.other: (other= for other is|tensor= for other is not) taken": "`to` is written by hand there",
-    r"split\.\w+: axis= for dim is taken": "the method is written in Python there",
-}
+    Known("unflatten.int", "^axis= for dim is taken$", "Tensor.unflatten is written in Python there"),
+    Known("to.other", "^(other= for other is|tensor= for other is not) taken$", "`to` is written by hand there"),
+    Known(r"split[.]\w+", "^axis= for dim is taken$", "the method is written in Python there"),
+)

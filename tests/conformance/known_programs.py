@@ -14,6 +14,7 @@ class Known(NamedTuple):
     reason: str
     actions: tuple[str, ...]  # parts of their names
     holds: Callable[[list[Any], list[Any]], bool]  # of the action's tensors in PyTorch, and of all
+    seed: int | None = None  # of a programme that shows it; None where none of 5,000 does (`running_programs.py known`)
 
 
 def _is_inference_mode(given: list[Any], every: list[Any]) -> bool:
@@ -83,31 +84,32 @@ def _is_empty_view(given: list[Any], every: list[Any]) -> bool:
 
 KNOWN: tuple[Known, ...] = (
     Known("NumPy's empty slice begins where its base does, PyTorch's where it is cut", ("as_strided",), _is_empty_view),
-    Known("PyTorch resizes before it says what is wrong", ("out=",), _has_other_shape),
+    Known("PyTorch resizes before it says what is wrong", ("out=",), _has_other_shape, 9),
     Known("likewise", ("add(x, x.mT, out=x)",),
           lambda given, every: given[0].ndim > 1 and _changes_when_turned(given[0])),
-    Known("in inference mode PyTorch leaves the tensor in its graph", ("detach_",), _is_inference_mode),
-    Known("PyTorch lets a write to an inference tensor pass", ("detach_",), _is_inference),
-    Known("in inference mode what PyTorch returns are views", ("unsafe_split", "unsafe_chunk"), _is_inference_mode),
-    Known("in inference mode PyTorch counts no writes to what this returns", ("view(dtype)",), _is_inference_mode),
+    Known("in inference mode PyTorch leaves the tensor in its graph", ("detach_",), _is_inference_mode, 172),
+    Known("PyTorch lets a write to an inference tensor pass", ("detach_",), _is_inference, 5076),
+    Known("in inference mode what PyTorch returns are views", ("unsafe_split", "unsafe_chunk"), _is_inference_mode, 81),
+    Known("in inference mode PyTorch counts no writes to what this returns", ("view(dtype)",),
+          _is_inference_mode, 1055),
     Known("PyTorch's view of an inference tensor is none", ("view(dtype)",), _is_inference),
-    Known("PyTorch gives an integer tensor a gradient", ("y",), _is_integer_of_gradient),
+    Known("PyTorch gives an integer tensor a gradient", ("y",), _is_integer_of_gradient, 159),
     Known("in PyTorch views go on sharing a version when they share no memory any more", ("x.data =",),
-          _shares_memory),
+          _shares_memory, 199),
     Known("PyTorch's leaf expects gradients of the shape that it had in graphs that are still there",
           ("x.data = x.mT", "x.data = x[0]", "x.data = y"), _is_leaf_of_other_shape),
     Known("likewise", ("t_()", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "as_strided_"),
           lambda given, every: (
-              given[0].requires_grad and not torch.is_grad_enabled() and _changes_when_turned(given[0]))),
+              given[0].requires_grad and not torch.is_grad_enabled() and _changes_when_turned(given[0])), 4393),
     Known("PyTorch takes the parts of complex numbers anew, of the base as it lies by now",
           ("transpose_", "swapaxes_", "swapdims_", "t_()", "squeeze_", "as_strided_"), _has_view_of_parts),
     Known("PyTorch reads what it has written, where it cannot tell that memory is shared",
-          ("x[:-1]", "x.mT)", "(x.mT", "x, x.mT"), _is_spread),
-    Known("likewise", ("y",), _shares_and_is_spread),
+          ("x[:-1]", "x.mT)", "(x.mT", "x, x.mT"), _is_spread, 292),
+    Known("likewise", ("y",), _shares_and_is_spread, 1975),
     Known("of no dimension a view as well; PyTorch gives the tensor itself, with a warning", ("x.mT",),
           lambda given, every: given[0].ndim == 0),
     Known("PyTorch's tensor then has no version, and is no inference tensor either", ("x.data =",),
-          lambda given, every: torch.is_inference_mode_enabled() or any(each.is_inference() for each in given)),
+          lambda given, every: torch.is_inference_mode_enabled() or any(each.is_inference() for each in given), 1615),
 )  # fmt: skip
 
 
@@ -122,6 +124,6 @@ def is_known_history(tensor: Any) -> bool:
     return bool(tensor._is_view() and tensor.dtype != tensor._base.dtype)
 
 
-def is_comparable(name: str, given: list[Any], every: list[Any]) -> bool:
-    """Whether both libraries should do the same with these tensors."""
-    return not any(any(part in name for part in known.actions) and known.holds(given, every) for known in KNOWN)
+def known_of(name: str, given: list[Any], every: list[Any]) -> list[Known]:
+    """What the libraries are known to do otherwise with these tensors; nothing where both should do the same."""
+    return [known for known in KNOWN if any(part in name for part in known.actions) and known.holds(given, every)]

@@ -85,6 +85,8 @@ def binary(logits: bool) -> Iterator[Sample]:
         yield sample(probabilities((3,), FLOAT32), probabilities((3,), FLOAT64))
         yield sample(probabilities((3,), FLOAT32), probabilities((3,), FLOAT32), probabilities((2, 3), FLOAT32), 0)
         yield sample(2 * probabilities((30,), FLOAT32), probabilities((30,), FLOAT32))
+        yield sample(probabilities((30,), FLOAT32), 2 * probabilities((30,), FLOAT32))
+        yield sample(probabilities((2,), FLOAT32), np.array([0.5, np.nan], np.float32))
 
 
 def divergence() -> Iterator[Sample]:

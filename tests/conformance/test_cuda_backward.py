@@ -15,6 +15,7 @@ from differentiating import leaves
 from on_cuda import MARKS, UNINITIALISED, Convert, assert_same, on_device, on_host, operator, outcome, placed
 from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample, bfloat16
+from sweeps import spread
 
 import opwright
 from opwright import Tensor
@@ -54,7 +55,7 @@ def gradients(function: Any, one: Sample, convert: Convert) -> list[Tensor | Non
 def test_gradients_on_cuda_equal_those_on_the_cpu(name: str) -> None:
     function = operator(name)
     samples = [one for one in SAMPLES[name]() if recorded(one)]
-    for one in samples[:: max(1, len(samples) // SAMPLES_OF_EACH)]:
+    for one in spread(samples, SAMPLES_OF_EACH):
         there, _ = placed(function, one)
         host = outcome(function, partial(gradients, function, one, on_host))
         device = outcome(function, partial(gradients, function, there, on_device))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from declared import of_kind
 from excuses import Known, Table
 from extremes import variations
@@ -91,7 +92,7 @@ def small_samples(name: str, count: int) -> list[Sample]:
         return sum(each.size for each in (*sample.args, *sample.kwargs.values()) if isinstance(each, np.ndarray))
 
     found = [one for one in SAMPLES[name]() if size(one) < 300]
-    return found[:: max(1, len(found) // count)][:count]
+    return sweeps.spread(found, count)[:count]
 
 
 NAMES = [name for name in of_kind(SchemaKind.FUNCTIONAL) if name in SAMPLES and not NOT_TRIED.covers(name, "")]

@@ -33,10 +33,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 FUNCTIONAL_AND_IN_PLACE = sampled(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE, SchemaKind.MUTABLE)
 
 
-def thinned(every: list[Sample], most: int) -> list[Sample]:
-    return every[:: max(1, len(every) // most)]
-
-
 def our_call(one: Sample) -> Call:
     call = list(one.args), one.kwargs
     return converted_call(call, lambda array: opwright.from_numpy(with_own_memory(array)))
@@ -58,7 +54,7 @@ def test_fake_is_real(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONAL_AND_IN_PLACE)
 def test_symbolic_is_concrete(name: str) -> None:
     """With symbolic sizes: the answer, at the sizes of the sample, is that of the real call."""
-    every = thinned(samples_of(name), sweeps.count(8, 25))
+    every = sweeps.spread(samples_of(name), sweeps.count(8, 25))
     check(name, ((one, fake_difference(name, our_call(one), FakeTensorMode(shape_env=ShapeEnv()))) for one in every))
 
 
@@ -77,7 +73,7 @@ def test_out(name: str, filled: bool) -> None:
         outs = {out: out_like(result, filled) for out, result in zip(written(name), results, strict=False)}
         return fake_difference(name, (args, {**kwargs, **outs}), FakeTensorMode())
 
-    every = thinned(samples_of(name), sweeps.count(5, 12))
+    every = sweeps.spread(samples_of(name), sweeps.count(5, 12))
     check(name, ((one, each(one)) for one in every))
 
 

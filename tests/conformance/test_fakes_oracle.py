@@ -69,10 +69,6 @@ FUNCTIONAL_AND_IN_PLACE = [
 ]
 
 
-def thinned(every: list[Sample]) -> list[Sample]:
-    return every[:: max(1, len(every) // sweeps.count(12, 40))]
-
-
 def theirs(name: str) -> Any:
     base, _, overload = name.partition(".")
     return getattr(getattr(torch.ops.aten, base), overload or "default")
@@ -132,7 +128,7 @@ def compare(name: str, one: Sample) -> str | None:
 
 @pytest.mark.parametrize("name", FUNCTIONAL_AND_IN_PLACE)
 def test_fakes_are_those_of_pytorch(name: str) -> None:
-    every = thinned(samples_of(name))
+    every = sweeps.spread(samples_of(name), sweeps.count(12, 40))
     found = [problem for problem in (compare(name, one) for one in every) if problem is not None]
     if found:
         pytest.fail(f"{len(found)} differences of {len(every)}\n" + "\n".join(found[:6]), pytrace=False)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from differentiating import (
+    DIFFERENT,
     NOT_COMPARED,
     as_tuple,
     call_named,
@@ -17,6 +18,8 @@ from differentiating import (
     derivatives,
     flattened,
     overload,
+    parted,
+    unexpected,
     unfiltered,
 )
 from differentiating_twice import size_of
@@ -33,6 +36,7 @@ from test_gradients import our_gradients  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
+TABLES = DIFFERENT, DIFFERENT_TANGENTS
 SAMPLES_OF_EACH = 4
 MAX_ELEMENTS = 1000
 # Operators whose tangents are not compared with PyTorch's, and why.
@@ -44,8 +48,6 @@ NO_TANGENTS = {
         ["grid_sampler_2d", "grid_sampler_3d", "_pdist_forward", "_ctc_loss", "_embedding_bag"], NONE_THERE
     ),
     **dict.fromkeys(["igamma", "igammac", "ormqr"], NONE_THERE),
-    **dict.fromkeys(["as_strided_scatter", "cholesky_inverse", "cholesky_solve"], "PyTorch's differ (see DIFFERENT)"),
-    **dict.fromkeys(["fmax", "fmin"], "PyTorch's differ (see DIFFERENT_TANGENTS)"),
     "conj_physical_": "compared as _conj_physical",
     "lift_fresh": "PyTorch fails an assertion of its own",
 }
@@ -158,9 +160,13 @@ def difference(left: Any, right: Any, where: str) -> str | None:
     return None if same else f"{where}: {left.tolist()!r:.200}, not {right.tolist()!r:.200}"
 
 
-def report(tried: Iterator[list[str | None]], name: str) -> None:
-    """Fail for what differs in the first samples of which something was compared, and where there are none such."""
-    found = [each for problems in islice(filter(None, tried), SAMPLES_OF_EACH) for each in problems]
+def of_first(tried: Iterator[list[str | None]]) -> list[str | None]:
+    """What the first samples give of which something was compared."""
+    return [each for problems in islice(filter(None, tried), SAMPLES_OF_EACH) for each in problems]
+
+
+def report(found: list[str | None]) -> None:
+    """Fail for what differs, and where nothing was compared."""
     wrong = [problem for problem in found if problem is not None]
     if wrong:
         pytest.fail(f"{len(wrong)} differences of {len(found)}\n" + "\n".join(wrong[:6]), pytrace=False)
@@ -172,10 +178,12 @@ def report(tried: Iterator[list[str | None]], name: str) -> None:
 def test_tangents_are_pytorchs(name: str) -> None:
     entry = derivatives().find(f"aten::{name}")
     assert entry is not None
-    samples = spread(chosen(name))
-    for other, is_different, _ in DIFFERENT_TANGENTS:
-        samples = [one for one in samples if other != name or not is_different(one)]
-    report((list(problems(name, entry, sample)) for sample in samples), name)
+    found = [
+        problem
+        for samples in parted(chosen(name), name, *TABLES)
+        for problem in of_first(unexpected(problems(name, entry, one), name, one, *TABLES) for one in spread(samples))
+    ]
+    report(found)
 
 
 # -- beside our own gradients
@@ -230,4 +238,4 @@ def test_tangents_agree_with_gradients(name: str) -> None:
     samples = [one for one in spread(unfiltered(name)) if size_of(one) <= MAX_ELEMENTS]
     for names, is_different, _ in NOT_TRANSPOSED:
         samples = [one for one in samples if name not in names or not is_different(one)]
-    report((list(product_problems(name, entry, sample)) for sample in samples), name)
+    report(of_first(list(product_problems(name, entry, sample)) for sample in samples))

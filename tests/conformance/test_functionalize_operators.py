@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from declared import functional_of, of_kind, operators
 from excuses import Known, Table
 from faking import Call, called, converted_call, operator, with_own_memory
@@ -48,10 +49,6 @@ BY_STRIDES = ("aten::unfold",)
 BY_OTHERS = (
     "aten::numpy_T", "aten::_reshape_alias", "aten::split.Tensor", "aten::split_with_sizes", "aten::unbind.int",
 )  # fmt: skip
-
-
-def thinned(every: list[Sample], most: int) -> list[Sample]:
-    return every[:: max(1, len(every) // most)]
 
 
 def our_call(one: Sample) -> Call:
@@ -97,12 +94,12 @@ def check(name: str, every: list[tuple[Call, Call]], remove: str = "mutations") 
 
 @pytest.mark.parametrize("name", WRITING)
 def test_what_writes(name: str) -> None:
-    check(name, [(our_call(one), our_call(one)) for one in thinned(samples_of(name), 5)])
+    check(name, [(our_call(one), our_call(one)) for one in sweeps.spread(samples_of(name), 5)])
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONAL if name not in UNINITIALISED])
 def test_what_does_not_write(name: str) -> None:
-    check(name, [(our_call(one), our_call(one)) for one in thinned(samples_of(name), 2)])
+    check(name, [(our_call(one), our_call(one)) for one in sweeps.spread(samples_of(name), 2)])
 
 
 @pytest.mark.parametrize("name", of_kind(SchemaKind.OUT))
@@ -112,7 +109,7 @@ def test_out(name: str) -> None:
         return
     written = [argument.name for argument in operators()[name].schema.out_arguments]
     every = []
-    for number, one in enumerate(thinned(samples_of(name), 2)):
+    for number, one in enumerate(sweeps.spread(samples_of(name), 2)):
         results = called(operator(functional_of(name)), our_call(one))
         results = list(results) if isinstance(results, tuple) else [results]
         if all(isinstance(result, opwright.Tensor) for result in results):
@@ -137,7 +134,7 @@ def views() -> list[str]:
 
 @pytest.mark.parametrize("name", [*views(), *(name for name in WRITING if "inplace_view" in operator(name).tags)])
 def test_without_views(name: str) -> None:
-    check(name, [(our_call(one), our_call(one)) for one in thinned(samples_of(name), 3)], "mutations_and_views")
+    check(name, [(our_call(one), our_call(one)) for one in sweeps.spread(samples_of(name), 3)], "mutations_and_views")
 
 
 def test_the_table_of_ways(capsys: pytest.CaptureFixture[str]) -> None:

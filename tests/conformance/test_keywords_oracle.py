@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -90,9 +89,9 @@ def problems(name: str, ours: Call, theirs: Call, *, is_method: bool, takes_self
                 named = {"input" if takes_self and key == "self" else key: value for key, value in kwargs.items()}
                 other = works(theirs, *converted(args, named, to_torch))
                 if mine is not other:
-                    found.append(f"{name}: {spelling}= for {names[position]} {'is not' if other else 'is'} taken")
+                    found.append(f"{spelling}= for {names[position]} {'is not' if other else 'is'} taken")
         break  # the one with the most arguments that works: those with fewer find nothing more
-    return [each for each in dict.fromkeys(found) if not any(re.fullmatch(known, each) for known in KEYWORDS)]
+    return [f"{name}: {each}" for each in dict.fromkeys(found) if not KEYWORDS.covers(name, each)]
 
 
 def functions() -> Iterator[tuple[str, Call, Call]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from differentiating import derivatives, overload
+from excuses import Known, Table
 from samples import SAMPLES
 from sampling import Sample
 
@@ -25,11 +26,9 @@ WITHOUT = (
     "floor_divide", "floor_divide.Scalar", "detach_copy", "binomial", "bincount", "remainder.Scalar_Tensor", "copy",
     "scatter.reduce", "scatter.value_reduce", "_ctc_loss_backward", "linalg_ldl_solve",
 )  # fmt: skip
-DIFFERENT = {
-    "numpy_T": "a composite in PyTorch, of permute",
-    "rrelu_with_noise_functional": "named as the in-place variant is in both",
-    **dict.fromkeys(["add.Scalar", "sub.Scalar", "mul.Scalar", "div.Scalar"], "not called by numbers in PyTorch"),
-}
+DIFFERENT = Table(
+    "test_node_names.DIFFERENT", Known("numpy_T", "PermuteBackward0", "a composite in PyTorch, of permute")
+)
 NAMES = [name.removeprefix("aten::") for name in derivatives().entries]
 
 
@@ -52,9 +51,7 @@ def names(operator: Callable[..., Any], sample: Sample, convert: Callable[[Any],
     return [None if result.grad_fn is None else result.grad_fn.name() for result in results]
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in NAMES if name in SAMPLES and name not in WITHOUT and name not in DIFFERENT]
-)
+@pytest.mark.parametrize("name", [name for name in NAMES if name in SAMPLES and name not in WITHOUT])
 def test_functional(name: str) -> None:
     for sample in list(SAMPLES[name]())[:3]:
         try:
@@ -62,7 +59,8 @@ def test_functional(name: str) -> None:
         except (RuntimeError, TypeError, ValueError, IndexError):
             continue
         if any(theirs):
-            assert names(overload(opwright, name), sample, to_opwright) == theirs, sample
+            ours = names(overload(opwright, name), sample, to_opwright)
+            assert ours == theirs or DIFFERENT.covers(name, f"{theirs}"), f"{sample}: {ours}, not {theirs}"
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow", "remainder", "fmod", "where"])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from declared import functional_of, operators
 from faking import operator, with_own_memory
 from samples import sampled, samples_of
@@ -31,7 +32,7 @@ Convert = Callable[[np.ndarray[Any, Any]], Any]
 
 def some_samples_of(name: str) -> list[Sample]:
     every = samples_of(name)
-    return every[:: max(1, len(every) // MOST)] if MOST else every
+    return sweeps.spread(every, MOST) if MOST else every
 
 
 def converted(value: Any, converts: Iterator[Convert]) -> Any:

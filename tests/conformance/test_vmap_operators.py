@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from declared import of_kind, operators
 from same_families import differing
 from samples import NO_SAMPLES, SAMPLES, samples_of
@@ -68,7 +69,7 @@ def calls(name: str, most: int) -> Iterator[Case]:
     except KeyError:
         return
     samples = [each for each in samples if OPTION not in str(each)]
-    for sample in samples[:: max(1, len(samples) // most)][:most]:
+    for sample in sweeps.spread(samples, most)[:most]:
         if not is_inplace or isinstance(sample.args[0], np.ndarray):
             yield from (case for case in cases(name, sample, is_inplace) if case.dims)
 

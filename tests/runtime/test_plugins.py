@@ -95,6 +95,27 @@ def test_a_backend_is_there_when_its_device_or_array_is_first_met(tmp_path: Path
     assert lines == ["tensor([-1., -2.], device='plugged')", "kept"]
 
 
+def test_a_file_makes_no_more_happen_than_a_first_call_does(tmp_path: Path) -> None:
+    """A device that is not known loads what is installed, and nothing that the file names; docs/security.md says so."""
+    install(tmp_path, "two", "device = plugged_backend:register", plugged_backend=BACKEND + "print('loading')")
+    (tmp_path / "named_by_file.py").write_text("print('imported')")
+    saved = "opwright.save(opwright.tensor([1.0, 1.0], device='plugged'), 'ones.bin')"
+    assert run(tmp_path, saved)[0] == ["loading"]
+    load = """
+for name in (b"named_by_file", b"plugged"):
+    data = open("ones.bin", "rb").read().replace(b"\\x8c\\x07plugged", b"\\x8c" + bytes([len(name)]) + name)
+    data = data.replace(b"X\\x07\\0\\0\\0plugged", b"X" + bytes([len(name)]) + b"\\0\\0\\0" + name)
+    try:
+        print(opwright.load(io.BytesIO(data)))
+    except pickle.UnpicklingError as error:
+        print("refused:", "Expected one of cpu" in str(error))
+"""
+    found, _ = run(tmp_path, f"import io, pickle{load}")
+    assert found == ["loading", "refused: True", "tensor([1., 1.], device='plugged')"]
+    found, _ = run(tmp_path, f"import io, pickle{load}", OPWRIGHT_PLUGINS="0")
+    assert found == ["refused: True", "refused: True"]
+
+
 def test_one_that_fails_is_named_and_the_rest_works(tmp_path: Path) -> None:
     install(tmp_path, "broken-one", "bad = broken_module\nworse = plugged_ops:nothing", broken_module="1 / 0")
     install(tmp_path, "good", "ops = plugged_ops", plugged_ops=OPERATOR)

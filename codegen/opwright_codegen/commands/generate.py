@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from opwright_codegen.commands.config import Config
 from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_codegen.output.editor_schema import editor_schema, editor_schemas, stale_editor_schemas
 from opwright_codegen.output.folders import check_folder
 from opwright_codegen.output.freshness import (
     fresh_folders,
@@ -110,7 +111,8 @@ class Job:
         used = (path for package in self.used_packages() for path in package.files())
         settings = (path for path in (self.root / "pyproject.toml",) if path.is_file())
         sources = map(Path, sorted(self.files))
-        return (*self.data, *dict.fromkeys(kernel_files(modules, self.roots)), *used, *settings, *sources)
+        beside = editor_schemas(self.schemas)
+        return (*self.data, *dict.fromkeys(kernel_files(modules, self.roots)), *used, *settings, *sources, *beside)
 
     @property
     def data(self) -> tuple[Path, ...]:
@@ -183,7 +185,7 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
     job.named.clear()
     job.files.clear()
     found, times = _changes(job, arguments.force)
-    inputs = job.inputs()
+    stale = stale_editor_schemas(job.schemas)
     looks_only = arguments.check or arguments.diff or arguments.dry_run
     if arguments.diff:
         for changes in found:
@@ -191,19 +193,24 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
     elif looks_only:
         for changes in found:
             out.writelines(f"{verb:8} {_shown(changes.folder / name)}\n" for verb, name in _listed(changes))
+        out.writelines(f"{'change':8} {_shown(path)}\n" for path in stale)
     else:
         for changes in found:
             changes.apply()
-    if not looks_only or not any(found):
+        for path in stale:
+            replace_file(path, editor_schema())
+    is_stale = any(found) or bool(stale)
+    inputs = job.inputs()
+    if not looks_only or not is_stale:
         if not job.only:
             keep_stamp(job.base, job.options(), inputs, [changes.folder for changes in found], job.named, job.files)
         _write_depfile(arguments.depfile, [changes.folder for changes in found], inputs)
     if arguments.diff:
-        return 1 if arguments.check and any(found) else 0
+        return 1 if arguments.check and is_stale else 0
     times["write"] = time.perf_counter() - start - sum(times.values())
-    _report(found, times, looks_only, out)
+    _report(found, stale, times, looks_only, out)
     _report_left_out(job.left_out, out)
-    return 1 if arguments.check and any(found) else 0
+    return 1 if arguments.check and is_stale else 0
 
 
 def check(job: Job, out: TextIO) -> int:
@@ -345,7 +352,9 @@ def _listed(changes: Changes) -> Iterator[tuple[str, str]]:
     yield from (("remove", name) for name in changes.removed)
 
 
-def _report(found: Sequence[Changes], times: dict[str, float], looks_only: bool, out: TextIO) -> None:
+def _report(
+    found: Sequence[Changes], stale: Sequence[Path], times: dict[str, float], looks_only: bool, out: TextIO
+) -> None:
     width = max(len(_shown(changes.folder)) for changes in found) if found else 0
     for changes in found:
         counts = (
@@ -356,9 +365,11 @@ def _report(found: Sequence[Changes], times: dict[str, float], looks_only: bool,
         )
         said = ", ".join(f"{count:,} {word}" for count, word in counts if count)
         print(f"{_shown(changes.folder):{width}}  {said}", file=out)
+    for path in stale:
+        print(f"{_shown(path)}  changed", file=out)
     parts = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in times.items())
     print(f"{'compared' if looks_only else 'done'} in {sum(times.values()):.2f} s ({parts})", file=out)
-    if looks_only and any(found):
+    if looks_only and (any(found) or stale):
         print("out of date: run opwright generate", file=out)
 
 

@@ -15,6 +15,7 @@ from typing import Final, TextIO
 
 from opwright_codegen.commands.generate import UsageError
 from opwright_codegen.commands.origin import origin
+from opwright_codegen.output.editor_schema import EDITOR_SCHEMA, editor_schema
 from opwright_codegen.output.templates import environment
 
 __all__ = ["new"]
@@ -99,7 +100,7 @@ def _texts(name: str, source: str) -> dict[str, str]:
         for path, template in _FILES.items()
         if is_here or template != "local.mk"
     }
-    return {**texts, _EMPTY.replace("NAME", name): ""}
+    return {**texts, f"schemas/{EDITOR_SCHEMA}": editor_schema(), _EMPTY.replace("NAME", name): ""}
 
 
 def _write(folder: Path, texts: Mapping[str, str]) -> None:
