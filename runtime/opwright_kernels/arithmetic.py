@@ -20,6 +20,9 @@ from opwright_kernels.special import erf
 
 Array = Any
 Number = complex  # any of Python's
+# `gelu` by tanh is x (1 + tanh(u)) / 2 for u = FACTOR x + CUBIC x³.
+TANH_FACTOR = 0.7978845608028654  # the root of 2 / π
+TANH_CUBIC = TANH_FACTOR * 0.044715
 
 
 def divide_rounded(
@@ -280,14 +283,19 @@ def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None
 
 
 def _gelu_by_tanh(xp: ModuleType, x: Array, out: Array) -> None:
-    inner = x * x
-    inner *= 0.7978845608028654 * 0.044715
-    inner += 0.7978845608028654
-    inner *= x
-    xp.tanh(inner, out=inner)
-    inner += 1
-    inner *= 0.5
-    xp.multiply(inner, x, out=out)
+    xp.multiply(gate_by_tanh(xp, x, xp.empty_like(x)), x, out=out)
+
+
+def gate_by_tanh(xp: ModuleType, x: Array, out: Array) -> Array:
+    """Write (1 + tanh(u)) / 2 for `gelu`'s u to `out`: 1 / (1 + exp(-2u)) loses no digits where tanh is nearly -1."""
+    xp.multiply(x, x, out=out)
+    out *= -2 * TANH_CUBIC
+    out -= 2 * TANH_FACTOR
+    out *= x
+    xp.exp(out, out=out)
+    out += 1
+    xp.reciprocal(out, out=out)
+    return out
 
 
 def _or_reused(out: Array | None, temporary: Array, other: Array) -> Array | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from opwright.core import compiled
 from opwright_kernels.approximation import polynomial
+from opwright_kernels.arithmetic import TANH_CUBIC, TANH_FACTOR, gate_by_tanh
 from opwright_kernels.reductions import reduce_by_add
 from opwright_kernels.single_precision import NORMAL
 from opwright_kernels.special import erf
@@ -74,19 +75,13 @@ def _gelu(out: Array, grad: Array, x: Array) -> None:
 
 
 def _gelu_by_tanh(out: Array, grad: Array, x: Array) -> None:
-    factor, cubic = sqrt(2 / pi), sqrt(2 / pi) * 0.044715
-    square = x * x
-    bent = square * cubic
-    bent += factor
-    bent *= x
-    np.tanh(bent, out=bent)
-    square *= 3 * cubic
-    square += factor
+    gate, square = gate_by_tanh(np, x, np.empty(x.shape, x.dtype)), x * x
+    square *= 6 * TANH_CUBIC
+    square += 2 * TANH_FACTOR
     square *= x
-    square *= 1 - bent * bent
+    square *= 1 - gate
     square += 1
-    square += bent
-    square *= 0.5
+    square *= gate
     np.multiply(square, grad, out=out)
 
 

@@ -239,3 +239,23 @@ def test_tangents_agree_with_gradients(name: str) -> None:
     for names, is_different, _ in NOT_TRANSPOSED:
         samples = [one for one in samples if name not in names or not is_different(one)]
     report(of_first(list(product_problems(name, entry, sample)) for sample in samples))
+
+
+@pytest.mark.parametrize("bounds", ["low", "high", "both"])
+def test_tangents_of_clamp_at_ties_and_nan(bounds: str) -> None:
+    """Of every combination of numbers, which of the three gives its tangent."""
+    values = [-1.0, 0.0, 1.0, np.nan, np.inf, -np.inf]
+    numbers = np.array(np.meshgrid(values, values, values)).reshape(3, -1)
+
+    def tangent(library: Any) -> Any:
+        ad = library.autograd.forward_ad
+        with ad.dual_level():
+            duals = [
+                ad.make_dual(library.tensor(each.tolist()), library.full([len(each)], float(number)))
+                for number, each in enumerate(numbers, 1)
+            ]
+            low = None if bounds == "high" else duals[1]
+            high = None if bounds == "low" else duals[2]
+            return ad.unpack_dual(library.clamp(duals[0], low, high)).tangent.tolist()
+
+    assert tangent(opwright) == tangent(torch)

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import seeds
+from kernel_accuracy import assert_alike, close
 from kernel_calls import ELEMENTWISE, SHAPED, compiled_kernels, operands
 
 from opwright.core import fast
@@ -24,25 +25,6 @@ Array = np.ndarray[Any, Any]
 KERNELS = dict(compiled_kernels())
 OUTSIDE = (np, np.ones((2, 3), np.float32), np.array([1, 3]), None, 1, -100)
 SHAPES = [(), (0,), (1,), (7,), (2, 0, 3), (3, 5, 11), (67, 129)]
-# Of these both ways lose digits, each in its own way: beside zeros that are no floats, and far out.
-LOOSE = {"lgamma": 5000, "digamma": 1e5, "gelu": 1000, "gelu_gradient": 4000, "silu_gradient": 1000, "logaddexp": 1000}
-LOOSE |= {"erfcx": 200, "log_ndtr": 200, "igamma": 500, "igammac": 500}  # exponentials of large numbers
-LOOSE |= {f"{kind}chebyshev_polynomial_{each}": 1000 for kind in ("", "shifted_") for each in "tuvw"}
-
-
-def close(found: Array, wanted: Array, name: str, *args: Any) -> bool:
-    """Whether two arrays are alike: NaN, infinities, shapes, and numbers but for some units in the last place; what is
-    LOOSE for so many more, and for as many of the operands."""
-    assert type(found) is np.ndarray and found.dtype == wanted.dtype and found.shape == np.shape(wanted)
-    last, bound = np.finfo(found.dtype).eps, np.finfo(found.dtype).tiny
-    with np.errstate(all="ignore"):
-        if name in LOOSE:
-            sizes = [np.maximum(np.abs(each), 1) for each in args if isinstance(each, np.ndarray)]
-            bound = bound + 4 * last * np.prod(sizes, axis=0)
-        distance = np.abs(found.astype("longdouble") - wanted) <= bound + (8 + LOOSE.get(name, 0)) * last * np.abs(
-            wanted
-        )
-    return bool(((found == wanted) | distance | (np.isnan(found) & np.isnan(wanted))).all())
 
 
 def same(found: Array, wanted: Array) -> bool:
@@ -69,6 +51,31 @@ def test_elementwise_values(name: str, dtype: str) -> None:
             assert close(kernel(*args), np.asarray(kernel.python(*args)), name, *args)
 
 
+SLOPES = {"silu_gradient": (), "elu_gradient": (1.7, 1.1, 0.8), "gelu_gradient": ("none",), "gelu by tanh": ("tanh",)}
+
+
+@pytest.mark.parametrize("name", SLOPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("grad", [1, np.inf, -np.inf])
+def test_gradients_far_out(name: str, dtype: str, grad: float) -> None:
+    """A slope that is nearly 0 is 0 in both ways or in none: an infinite gradient tells them apart."""
+    kernel = KERNELS[name.replace(" by tanh", "_gradient")]
+    x = np.geomspace(0.1, 1000, 900).astype(dtype)
+    for points in (x, -x):
+        args = np.full_like(points, grad), points, *SLOPES[name]
+        assert close(kernel(*args), kernel.python(*args), kernel.__name__, *args)
+
+
+@pytest.mark.parametrize("name", ["gelu", "gelu_gradient"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gates_keep_their_digits(name: str, dtype: str) -> None:
+    """Where tanh is nearly -1, one and it have none."""
+    x = np.linspace(-9, -2, 300).astype(dtype)
+    first = (np, x) if name == "gelu" else (np.ones_like(x), x)
+    found, wanted = (function(*first, "tanh") for function in (KERNELS[name], KERNELS[name].python))
+    np.testing.assert_allclose(found, wanted, rtol=1000 * np.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("name", sorted(SHAPED))
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -83,17 +90,7 @@ def test_rows_and_windows(name: str, dtype: str, order: Any) -> None:
                 np.put(found, rng.integers(0, found.size, len(special)), special)
                 return found
 
-            args = make(operand)
-            found, wanted = kernel(*args), kernel.python(*args)
-            pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
-            for mine, other in pairs:
-                if other is None:
-                    assert mine is None
-                    continue
-                mine, other = np.asarray(mine), np.asarray(other)  # (whether two are equal is no array)
-                assert mine.shape == other.shape and mine.dtype == other.dtype
-                bound = (3e-5 if dtype == "float32" else 1e-13) if mine.dtype == dtype else 0
-                np.testing.assert_allclose(mine, other, rtol=bound, atol=bound)
+            assert_alike(kernel, make(operand))
 
 
 @pytest.mark.parametrize("name", sorted(ELEMENTWISE))

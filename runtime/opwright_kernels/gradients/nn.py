@@ -50,9 +50,9 @@ def gelu_derivative(x: Tensor, approximate: str) -> Tensor:
     """Return the slope of x times the normal distribution's cumulative function, or of its approximation by tanh."""
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
-        bent = aten.tanh(inner)
         slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x)
-        return 0.5 * (1 + bent) + 0.5 * x * (1 - bent * bent) * slope
+        gate = aten.sigmoid(2 * inner)  # (1 + tanh(inner)) / 2, with digits where tanh is nearly -1
+        return gate * (1 + 2 * x * slope * (1 - gate))
     cumulative = 0.5 * (1 + aten.erf(x * math.sqrt(0.5)))
     density = aten.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
     return cumulative + x * density

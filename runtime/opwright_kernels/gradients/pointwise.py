@@ -122,13 +122,14 @@ def clamp_bounds_backward(
 def clamp_forward(
     self: Tensor, self_t: Tensor, low: Tensor | None, low_t: Tensor, high: Tensor | None, high_t: Tensor
 ) -> Tensor:
-    """Return the tangent of the clamped value: that of whichever of the three it is."""
+    """Return the tangent of the clamped value: that of whichever of the three it is. Where `self` equals its only
+    bound, or one of them is NaN, it is the bound's, as PyTorch's."""
     if low is not None and high is not None:
         inside = aten.where(self < low, low_t, self_t)
         return aten.where((self > high) | (high < low), high_t, inside)
     if low is not None:
-        return aten.where(self < low, low_t, self_t)
-    return self_t if high is None else aten.where(self > high, high_t, self_t)
+        return aten.where(self > low, self_t, low_t)
+    return self_t if high is None else aten.where(self < high, self_t, high_t)
 
 
 def copysign_derivative(self: Tensor, result: Tensor) -> Tensor:

@@ -176,14 +176,14 @@ def _check_gradients(call: Call, cut: Cut, grads: Sequence[da.Array]) -> None:
 def _aligned(ready: _Ready, grads: Sequence[da.Array]) -> tuple[Sequence[Operand], list[Operand]]:
     """Return operands and gradients whose blocks of one label are cut alike, gradients as results are."""
     given = [(grad, made.labels) for grad, made in zip(grads, ready.results, strict=True)]
-    free = [tuple([-1 if each in ready.sizes else each for each in labels]) for _, labels in (*given, *ready.operands)]
     pairs: list[Any] = []
-    unused = -2
-    for (array, _), labels in zip((*given, *ready.operands), free, strict=True):
+    free = 1 + max([label for _, labels in (*given, *ready.operands) for label in labels if label is not None], default=-1)
+    for array, labels in (*given, *ready.operands):
         index = []
         for label in labels:
-            index.append(unused if label is None or label == -1 else label)
-            unused -= 1
+            is_free = label is None or label in ready.sizes
+            index.append(free if is_free else label)
+            free += is_free
         pairs += [array, tuple(index)]
     arrays = da.core.unify_chunks(*pairs, warn=False)[1]
     cut = [(_cut(array, labels, ready.sizes), labels) for array, (_, labels) in zip(arrays, given, strict=False)]
