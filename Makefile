@@ -54,7 +54,9 @@ endif
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each
 	$(WITH_ORACLE)/bin/python -m benchmarks --runs $(RUNS)
 
-newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside
+# What a former run installed was the newest then.
+newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside; ORACLE=1 as above
+	@rm -f $(VENV)-newest/.installed $(VENV)-newest-oracle/.installed
 	$(MAKE) check test NEWEST=1 VENV=$(VENV)-newest
 
 array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours
@@ -69,7 +71,7 @@ demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small network
 	$(VENV)/bin/python examples/train_transformer.py
 
 clean:  ## remove environments and whatever was built
-	rm -rf $(VENV) $(WITH_ORACLE) $(VENV)-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(WITH_ORACLE) $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 $(INSTALLED): GROUPS := --group dev
 $(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group doors
@@ -79,7 +81,7 @@ $(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(@D) || { echo "no environment could be made in $(@D): $(PYTHON) needs its venv module" >&2; exit 1; }
 	@echo "installing into $(@D)"
 	@{ $(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --editable . $(GROUPS) $(if $(NEWEST),,--constraint constraints.txt); \
+	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --editable . $(GROUPS) $(if $(NEWEST),--upgrade --upgrade-strategy eager,--constraint constraints.txt); \
 	 } >$(@D)/$(LOG) 2>&1 || \
 	    { echo "pip could not install into $(@D): is a package index reachable? What pip said is in $(@D)/$(LOG)" >&2; exit 1; }
 	@printf '%s\n' $(SOURCES) >"$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/opwright_sources.pth"

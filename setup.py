@@ -79,6 +79,7 @@ class BuildCore(build_ext):
         ext.include_dirs += [numpy.get_include(), str(self._written_headers())]
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args += FLAGS
+            ext.libraries.append("m")  # else a compiler may take sines and exponentials of its own
             self.compiler.spawn = self.compiler.call = _run  # the name changes from setuptools to setuptools
         compile_one = self.compiler.compile
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from installing import copied
+
+from opwright.core import fast
 
 pytestmark = pytest.mark.once  # it builds wheels of both kinds, whichever runs here
 
@@ -120,16 +123,54 @@ def ran(made: Path, folder: Path, reason: str = "") -> str:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_no_compiler_warns(compiler: str, tmp_path: Path) -> None:
-    command = [compiler]
+    command = [compiler, "-fsyntax-only"]
     if compiler == "clang":
-        pytest.importorskip("ziglang")  # which brings it
-        command = [sys.executable, "-m", "ziglang", "cc"]
+        command = [*clang(), "-c"]
     elif shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}")
-    include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}"]
-    files = sorted(str(path) for path in (ROOT / "runtime" / "fast").glob("*.c"))
-    checks = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-c"]
+    # A build that fails has written the headers that come of templates and tables.
+    setup(ROOT, "build_ext", f"--build-temp={tmp_path}", f"--build-lib={tmp_path / 'lib'}", CC="false")
+    include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}", f"-I{tmp_path / 'include'}"]
+    files = sorted(str(path) for path in (ROOT / "runtime" / "fast").rglob("*.c"))
+    checks = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
     done = subprocess.run(
         [*command, *checks, *include, *files], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def clang() -> list[str]:
+    """Return the command of clang, which `ziglang` brings."""
+    pytest.importorskip("ziglang")
+    return [sys.executable, "-m", "ziglang", "cc"]
+
+
+@pytest.mark.skipif(fast is None or not os.confstr("CS_GNU_LIBC_VERSION"), reason="needs the core, and glibc's libm")
+def test_the_core_names_the_library_of_its_functions() -> None:
+    """Without it a linker takes sines and exponentials from wherever it finds them, or those of the oldest version."""
+    assert b"libm.so" in Path(fast.__file__).read_bytes()
+
+
+@pytest.mark.slow  # (it compiles for half a minute and more)
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a linker")
+def test_what_clang_compiles_computes_the_same(tmp_path: Path) -> None:
+    """Values and warnings of kernels do not depend on the compiler. The linker is the system's: zig's own takes libm's
+    functions from a library of zig's."""
+    compiler = tmp_path / "clang"
+    compiler.write_text(f'#!/bin/sh\nexec {shlex.join(clang())} "$@"\n')
+    compiler.chmod(0o755)
+    project = sources(tmp_path / "project")
+    said = setup(project, "build_ext", "--inplace", CC=str(compiler), LDSHARED="cc -shared")
+    assert said == ""
+    code = (
+        "import sys, pytest; from opwright.core import fast; print(fast.__file__); sys.exit(pytest.main(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", "tests/runtime/test_compiled_kernels.py"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(project / part) for part in PARTS[:3])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and str(project) in done.stdout.splitlines()[0], done.stdout

@@ -201,7 +201,7 @@ def i1e(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 def _odd(xp: ModuleType, x: Array, *, scaled: bool) -> Array:
     result = _bessel(xp, x, _I1, _I1_TAIL, scaled=scaled)
     # Up to the border the polynomial lacks the factor x / 2.
-    return xp.where(xp.abs(x) <= _BORDER, result * (0.5 * x), xp.copysign(result, x))
+    return result * xp.where(xp.abs(x) <= _BORDER, 0.5 * x, xp.copysign(1.0, x))
 
 
 def _bessel(xp: ModuleType, x: Array, near: tuple[float, ...], tail: tuple[float, ...], *, scaled: bool) -> Array:

@@ -69,9 +69,10 @@ def _assert_same(found: Any, expected: Any) -> None:
     np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(expected[is_number]))
 
 
-@pytest.mark.parametrize(("name", "units"), [("erf", 3), ("erfc", 2), ("erfinv", 2)])
+@pytest.mark.parametrize(("name", "units"), [("erf", 4), ("erfc", 2), ("erfinv", 2)])
 def test_error_functions_of_float32(name: str, units: int) -> None:
-    """They are so many units in the last place from the true value, compiled and in Python."""
+    """They are so many units in the last place from the true value, compiled and in Python: erf by NumPy's exponential,
+    whose last digits differ from CPU to CPU."""
     rng = seeds.numpy_generator(5)
     if name == "erfinv":
         x = np.concatenate([rng.uniform(-1, 1, 20000), 1 - np.exp2(rng.uniform(-23, -3, 4000))]).astype("float32")

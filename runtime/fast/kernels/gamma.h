@@ -28,8 +28,11 @@ static inline double own_digamma_f64(double x) {
     if (!(x < 0.0)) {
         return x == 0.0 ? -copysign(INFINITY, x) : digamma_above_zero(x);
     }
-    const double distance = x - rint(x);
-    return isinf(x) || distance == 0.0 ? NAN : digamma_above_zero(1.0 - x) - PI / tan(PI * distance);
+    const double distance = x - rint(x); /* the invalid operation of -INFINITY: computed, not chosen */
+    if (isinf(x) || distance == 0.0) {
+        return distance == 0.0 ? NAN : distance;
+    }
+    return digamma_above_zero(1.0 - x) - PI / tan(PI * distance);
 }
 
 static inline float own_digamma_f32(float x) { return (float)own_digamma_f64((double)x); }

@@ -123,6 +123,9 @@ static double temme(double a, double x, int is_upper) {
 /* P, the fraction up to x of the gamma function's integral, or Q, the other one. */
 static double gamma_fraction(double a, double x, int is_upper) {
     const double nothing = is_upper ? 1 : 0, whole = is_upper ? 0 : 1;
+    if (isinf(a) && a == x) {
+        return x - a; /* the invalid operation: computed, not chosen */
+    }
     if (a < 0 || x < 0) {
         return NAN;
     }
@@ -133,7 +136,7 @@ static double gamma_fraction(double a, double x, int is_upper) {
         return nothing;
     }
     if (isinf(a)) {
-        return isinf(x) ? NAN : nothing;
+        return nothing;
     }
     if (isinf(x)) {
         return whole;
