@@ -177,7 +177,8 @@ def _aligned(ready: _Ready, grads: Sequence[da.Array]) -> tuple[Sequence[Operand
     """Return operands and gradients whose blocks of one label are cut alike, gradients as results are."""
     given = [(grad, made.labels) for grad, made in zip(grads, ready.results, strict=True)]
     pairs: list[Any] = []
-    free = 1 + max([label for _, labels in (*given, *ready.operands) for label in labels if label is not None], default=-1)
+    known = [label for _, labels in (*given, *ready.operands) for label in labels if label is not None]
+    free = 1 + max(known, default=-1)
     for array, labels in (*given, *ready.operands):
         index = []
         for label in labels:
