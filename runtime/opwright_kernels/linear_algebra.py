@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from opwright.core import compiled
+from opwright_kernels.scaled_sums import add_product
 
 Array = Any
 
@@ -47,18 +48,20 @@ def outer_sum(
         product = xp.logical_and(xp.logical_and(vec1[:, None], vec2), bool(alpha))
         return xp.logical_or(xp.logical_and(self, bool(beta)), product, out=out)
     column = vec1 if alpha == 1 else xp.multiply(vec1, _as_element(vec1, alpha))
-    return _add_scaled(xp, self, xp.multiply(column[:, None], vec2), beta, 1, out)
+    if beta == 0:
+        return xp.multiply(column[:, None], vec2, out=out)
+    added = self if beta == 1 else xp.multiply(self, _as_element(self, beta))
+    return add_product(xp, added, column[:, None], vec2, out)
 
 
 def _add_scaled(xp: ModuleType, self: Array, product: Array, beta: complex, alpha: complex, out: Array | None) -> Array:
     """Add scaled terms; where beta is 0, `self` is not read, so that its NaNs do not show."""
     alpha, beta = _as_element(product, alpha), _as_element(product, beta)
-    if alpha != 1:
-        product = xp.multiply(product, alpha, out=product)
+    target = product if out is None else out
     if beta == 0:
-        return product if out is None else xp.positive(product, out=out)
+        return product if alpha == 1 and out is None else xp.multiply(product, alpha, out=target)
     added = self if beta == 1 else xp.multiply(self, beta)
-    return xp.add(added, product, out=product if out is None else out)
+    return xp.add(added, product, out=target) if alpha == 1 else add_product(xp, added, product, alpha, out)
 
 
 def _as_element(array: Array, value: complex) -> Any:
