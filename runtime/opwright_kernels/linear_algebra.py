@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -29,15 +30,18 @@ def product_sum(
     product = matrix_product(xp, first, second)
     if alpha == beta == 1 and out is None:
         return xp.add(self, product, out=product)
-    return _add_scaled(xp, self, product, beta, alpha, out)
+    return _add_scaled(xp, self, product, beta, alpha, out, lambda: matrix_product(xp, first, second))
 
 
 def sum_of_products(
     xp: ModuleType, self: Array, batch1: Array, batch2: Array, beta: complex, alpha: complex, out: Array | None = None
 ) -> Array:
     """Return beta * self + alpha * the sum of matrix products (`addbmm`): one product of all rows and columns."""
-    product = xp.tensordot(batch1, batch2, axes=((0, 2), (0, 1)))
-    return _add_scaled(xp, self, product, beta, alpha, out)
+
+    def product_anew() -> Array:
+        return xp.tensordot(batch1, batch2, axes=((0, 2), (0, 1)))
+
+    return _add_scaled(xp, self, product_anew(), beta, alpha, out, product_anew)
 
 
 def outer_sum(
@@ -54,14 +58,23 @@ def outer_sum(
     return add_product(xp, added, column[:, None], vec2, out)
 
 
-def _add_scaled(xp: ModuleType, self: Array, product: Array, beta: complex, alpha: complex, out: Array | None) -> Array:
-    """Add scaled terms; where beta is 0, `self` is not read, so that its NaNs do not show."""
+def _add_scaled(
+    xp: ModuleType,
+    self: Array,
+    product: Array,
+    beta: complex,
+    alpha: complex,
+    out: Array | None,
+    anew: Callable[[], Array],
+) -> Array:
+    """Add scaled terms; where beta is 0, `self` is not read, so that its NaNs do not show. `anew` computes the product
+    again."""
     alpha, beta = _as_element(product, alpha), _as_element(product, beta)
     target = product if out is None else out
     if beta == 0:
         return product if alpha == 1 and out is None else xp.multiply(product, alpha, out=target)
     added = self if beta == 1 else xp.multiply(self, beta)
-    return xp.add(added, product, out=target) if alpha == 1 else add_product(xp, added, product, alpha, out)
+    return xp.add(added, product, out=target) if alpha == 1 else add_product(xp, added, product, alpha, out, anew)
 
 
 def _as_element(array: Array, value: complex) -> Any:

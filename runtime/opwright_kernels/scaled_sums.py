@@ -8,6 +8,7 @@ none of which is too large if the sum is not. Every kernel gets arrays already p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -39,30 +40,43 @@ def addcmul(
 def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | None = None) -> Array:
     """Go from `self` to `end` by `weight`: computed from the nearer of the two, so that weights 0 and 1 give them
     exactly. A weight that is a number comes as it was passed."""
-    distance = end - self
+
+    def distance_anew() -> Array:
+        return end - self
+
+    distance = distance_anew()
     if isinstance(weight, int | float | complex) and not isinstance(weight, np.generic):
         if abs(weight) < 0.5:
-            return add_product(xp, self, distance, self.dtype.type(weight), out)
-        return add_product(xp, end, distance, -self.dtype.type(1 - weight), out)
+            return add_product(xp, self, distance, self.dtype.type(weight), out, distance_anew)
+        return add_product(xp, end, distance, -self.dtype.type(1 - weight), out, distance_anew)
     near = xp.absolute(weight) < 0.5
     return add_product(xp, xp.where(near, self, end), distance, xp.where(near, weight, weight - 1), out)
 
 
-def add_product(xp: ModuleType, self: Array, first: Array, second: Array, out: Array | None = None) -> Array:
-    """Return `self + first * second`, infinite only where the sum is."""
+def add_product(
+    xp: ModuleType,
+    self: Array,
+    first: Array,
+    second: Array,
+    out: Array | None = None,
+    anew: Callable[[], Array] | None = None,
+) -> Array:
+    """Return `self + first * second`, infinite only where the sum is. With `anew`, which computes it again, `first` has
+    the product's shape and may be overwritten."""
+    scratch = first if anew is not None and first.ndim else None
     if xp is not np or self.dtype.kind != "f":
-        product = xp.multiply(first, second)
+        product = xp.multiply(first, second, out=scratch)
     else:
         try:
-            product = _finite_product(first, second)
+            product = _finite_product(first, second, scratch)
         except FloatingPointError:
-            return _add_halves(self, first, second, out)
+            return _add_halves(self, first if anew is None else anew(), second, out)
     return xp.add(self, product, out=or_reused(out, product, self))
 
 
 @np.errstate(over="raise")
-def _finite_product(first: Array, second: Array) -> Array:
-    return np.multiply(first, second)
+def _finite_product(first: Array, second: Array, out: Array | None) -> Array:
+    return np.multiply(first, second, out=out)
 
 
 def _add_halves(self: Array, first: Array, second: Array, out: Array | None) -> Array:

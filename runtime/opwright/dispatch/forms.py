@@ -99,7 +99,8 @@ def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str,
 def _is_warned_of(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a Tensor whose gradient ends there stands for a number: to bind such a call again would warn again."""
     operators = (callee,) if isinstance(callee, Operator) else callee.operators
-    recorded = [(place, value) for place, value in (*enumerate(args), *kwargs.items()) if isinstance(value, Tensor)]
+    given: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+    recorded = [(place, value) for place, value in given if isinstance(value, Tensor)]
     return any(
         value.requires_grad and not any(_takes_tensor(operator, place) for operator in operators)
         for place, value in recorded

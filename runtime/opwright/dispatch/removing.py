@@ -1,4 +1,4 @@
-"""What is registered and may be taken back."""
+"""Registrations that may be taken back."""
 
 from __future__ import annotations
 

@@ -263,9 +263,8 @@ class CustomOpDef(Generic[P, R], Caller):
 
         def register(function: Function) -> Function:
             with registry.lock:
-                self._registered.current().hold(
-                    "vmap", lambda held: REGISTERED.put(self._qualname, function, held=held)
-                )
+                current = self._registered.current()
+                current.hold("vmap", lambda held: REGISTERED.put(self._qualname, function, held=held))
             return function
 
         return register if func is None else register(func)
