@@ -110,7 +110,8 @@ def _is_warned_of(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: 
 def _takes_tensor(operator: Operator, place: int | str) -> bool:
     signature = operator.signature
     at = signature.positions.get(place, -1) if isinstance(place, str) else place
-    return 0 <= at < len(signature.types) and base_type(signature.types[at]) == "Tensor"
+    end = len(signature.types) if isinstance(place, str) else signature.positional
+    return 0 <= at < end and base_type(signature.types[at]) == "Tensor"
 
 
 def _plan_of_tuples(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
