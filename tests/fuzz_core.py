@@ -82,7 +82,14 @@ def array(draw: random.Random) -> np.ndarray[Any, Any]:
 
 
 def outcome(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], passes: int) -> Any:
-    """Return what a call, and so many backward passes from its result, gave or raised, in a form that compares."""
+    """Return what a call, and so many backward passes from its result, gave or raised, and what it warned of."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        found = _outcome(function, args, kwargs, passes)
+    return found, [(each.category.__name__, str(each.message)) for each in warned]
+
+
+def _outcome(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], passes: int) -> Any:
     try:
         found = function(*args, **kwargs)
         if passes and isinstance(found, opwright.Tensor) and found.requires_grad and not _sums_several(found, args):
@@ -165,7 +172,7 @@ def compare(calls: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")  # of what draws arguments and describes results
     count, start = int(sys.argv[1]), int(sys.argv[2])
     if sys.argv[3:]:
         for _, found in outcomes(count, start):

@@ -16,6 +16,7 @@ from opwright.core import compiled
 from opwright.errors import DispatchError
 from opwright_kernels import division, single_precision
 from opwright_kernels.approximation import filled_in_blocks
+from opwright_kernels.scaled_sums import or_reused
 from opwright_kernels.special import erf
 
 Array = Any
@@ -142,38 +143,13 @@ def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out
 
 
 @compiled
-def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | None = None) -> Array:
-    """Go from `self` to `end` by `weight`: computed from the nearer of the two, so that weights 0 and 1 give them
-    exactly. A weight that is a number comes as it was passed."""
-    distance = end - self
-    if isinstance(weight, int | float | complex) and not isinstance(weight, np.generic):
-        if abs(weight) < 0.5:
-            distance *= self.dtype.type(weight)
-            return xp.add(self, distance, out=_or_reused(out, distance, self))
-        distance *= self.dtype.type(1 - weight)
-        return xp.subtract(end, distance, out=_or_reused(out, distance, end))
-    near = xp.absolute(weight) < 0.5
-    return _stored(xp, xp.where(near, self + weight * distance, end - distance * (1 - weight)), out)
-
-
-@compiled
-def addcmul(
-    xp: ModuleType, self: Array, tensor1: Array, tensor2: Array, value: Number, out: Array | None = None
-) -> Array:
-    """Return `self + value * tensor1 * tensor2`."""
-    factor = tensor1 if value == 1 else tensor1 * wrapped_scalar(value, self.dtype)
-    product = factor * tensor2
-    return xp.add(self, product, out=_or_reused(out, product, self))
-
-
-@compiled
 def addcdiv(
     xp: ModuleType, self: Array, tensor1: Array, tensor2: Array, value: Number, out: Array | None = None
 ) -> Array:
     """Return `self + value * tensor1 / tensor2`."""
     numerator = tensor1 if value == 1 else tensor1 * wrapped_scalar(value, self.dtype)
     quotient = numerator / tensor2
-    return xp.add(self, quotient, out=_or_reused(out, quotient, self))
+    return xp.add(self, quotient, out=or_reused(out, quotient, self))
 
 
 def heaviside(xp: ModuleType, self: Array, values: Array, out: Array | None = None) -> Array:
@@ -279,7 +255,7 @@ def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None
     factor = xp.asarray(erf(xp, self * self.dtype.type(0.7071067811865476)))
     factor += 1
     factor *= 0.5
-    return xp.multiply(self, factor, out=_or_reused(out, factor, self))
+    return xp.multiply(self, factor, out=or_reused(out, factor, self))
 
 
 def _gelu_by_tanh(xp: ModuleType, x: Array, out: Array) -> None:
@@ -295,13 +271,6 @@ def gate_by_tanh(xp: ModuleType, x: Array, out: Array) -> Array:
     xp.exp(out, out=out)
     out += 1
     xp.reciprocal(out, out=out)
-    return out
-
-
-def _or_reused(out: Array | None, temporary: Array, other: Array) -> Array | None:
-    """Return `out`, or a temporary of the result's shape and order: a new array costs more than the arithmetic."""
-    if out is None and temporary.ndim and other.shape == temporary.shape and other.strides == temporary.strides:
-        return temporary
     return out
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from opwright.core import compiled
+from opwright_kernels.scaled_sums import add_product
 
 Array = Any
 
@@ -28,15 +30,18 @@ def product_sum(
     product = matrix_product(xp, first, second)
     if alpha == beta == 1 and out is None:
         return xp.add(self, product, out=product)
-    return _add_scaled(xp, self, product, beta, alpha, out)
+    return _add_scaled(xp, self, product, beta, alpha, out, lambda: matrix_product(xp, first, second))
 
 
 def sum_of_products(
     xp: ModuleType, self: Array, batch1: Array, batch2: Array, beta: complex, alpha: complex, out: Array | None = None
 ) -> Array:
     """Return beta * self + alpha * the sum of matrix products (`addbmm`): one product of all rows and columns."""
-    product = xp.tensordot(batch1, batch2, axes=((0, 2), (0, 1)))
-    return _add_scaled(xp, self, product, beta, alpha, out)
+
+    def product_anew() -> Array:
+        return xp.tensordot(batch1, batch2, axes=((0, 2), (0, 1)))
+
+    return _add_scaled(xp, self, product_anew(), beta, alpha, out, product_anew)
 
 
 def outer_sum(
@@ -47,18 +52,29 @@ def outer_sum(
         product = xp.logical_and(xp.logical_and(vec1[:, None], vec2), bool(alpha))
         return xp.logical_or(xp.logical_and(self, bool(beta)), product, out=out)
     column = vec1 if alpha == 1 else xp.multiply(vec1, _as_element(vec1, alpha))
-    return _add_scaled(xp, self, xp.multiply(column[:, None], vec2), beta, 1, out)
-
-
-def _add_scaled(xp: ModuleType, self: Array, product: Array, beta: complex, alpha: complex, out: Array | None) -> Array:
-    """Add scaled terms; where beta is 0, `self` is not read, so that its NaNs do not show."""
-    alpha, beta = _as_element(product, alpha), _as_element(product, beta)
-    if alpha != 1:
-        product = xp.multiply(product, alpha, out=product)
     if beta == 0:
-        return product if out is None else xp.positive(product, out=out)
+        return xp.multiply(column[:, None], vec2, out=out)
+    added = self if beta == 1 else xp.multiply(self, _as_element(self, beta))
+    return add_product(xp, added, column[:, None], vec2, out)
+
+
+def _add_scaled(
+    xp: ModuleType,
+    self: Array,
+    product: Array,
+    beta: complex,
+    alpha: complex,
+    out: Array | None,
+    anew: Callable[[], Array],
+) -> Array:
+    """Add scaled terms; where beta is 0, `self` is not read, so that its NaNs do not show. `anew` computes the product
+    again."""
+    alpha, beta = _as_element(product, alpha), _as_element(product, beta)
+    target = product if out is None else out
+    if beta == 0:
+        return product if alpha == 1 and out is None else xp.multiply(product, alpha, out=target)
     added = self if beta == 1 else xp.multiply(self, beta)
-    return xp.add(added, product, out=product if out is None else out)
+    return xp.add(added, product, out=target) if alpha == 1 else add_product(xp, added, product, alpha, out, anew)
 
 
 def _as_element(array: Array, value: complex) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pipeline import assert_refused, generate, imported
 
@@ -73,6 +74,18 @@ CASES = {
         "rule-operands",
         "like() takes tensors one by one, and 'n' is declared int[]",
     ),
+    "a function in an expression": (
+        {"kernel": "xp.tanh(x) if n == 1 else two(x)"},
+        4,
+        "kernel-arguments",
+        "f: two() takes other arguments than it is given",
+    ),
+    "a function in an expression, by another name": (
+        {"kernel": "xp.tanh(two(x, m=n))"},
+        4,
+        "kernel-arguments",
+        "f: two() takes other arguments than it is given",
+    ),
     "view without alias": ({"kernel": "(x)", "meta": "  meta: view\n"}, 2, "meta-view", "and the schema says of none"),
     "alias without view": (
         {"kernel": "two", "arguments": "Tensor(a) x, int n", "returns": "Tensor(a)"},
@@ -106,6 +119,33 @@ def test_refused_when_generated(case: str, tmp_path: Path) -> None:
     assert_refused(run)
     assert f"ops.yaml:{line}:" in run.stderr and f"[{code}]" in run.stderr and message in run.stderr, run.stderr
     assert "^" in run.stderr
+
+
+CALLED = """
+def scaled(xp, x, n, out=None):
+    return xp.multiply(x, n, out=out)
+
+def doubled(x, more=2):
+    return x * more
+"""
+
+
+@pytest.mark.parametrize("arguments", ["Tensor x, int n", "Tensor(a!) x, int n"])
+def test_functions_in_expressions(arguments: str, tmp_path: Path) -> None:
+    """An expression calls functions of kernel modules, which get the array module and `out` where they take them."""
+    is_written = "!" in arguments
+    name = "writing" if is_written else "calling"
+    text = ENTRY.replace("f(", "f_(" if is_written else "f(").format(
+        arguments=arguments,
+        returns="Tensor(a!)" if is_written else "Tensor",
+        meta=LIKE,
+        kernel="doubled(xp.tanh(x), more=3) if n == 1 else scaled(x, n)",
+    )
+    with imported(generate(tmp_path, text.replace("NS", name), kernels=CALLED)) as package:
+        x = np.array([1.0, 2.0])
+        call = package.ops.f_ if is_written else package.ops.f
+        np.testing.assert_array_equal(call(x.copy(), 3), [3.0, 6.0])
+        np.testing.assert_array_equal(call(x.copy(), 1), np.tanh(x) * 3)
 
 
 @pytest.mark.parametrize("kernel", ["two", "with_module", "with_out", "with_default", "any_number"])

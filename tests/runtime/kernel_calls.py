@@ -92,6 +92,7 @@ ELEMENTWISE: dict[str, list[Make]] = {
     "hardtanh": _one(-1.0, 1.0) + _one(0, 6) + _one(2, 1.5),
     "clamp": _one(0.2, 0.8) + _one(None, 0.5) + _one(-1, None) + _one(2, 1.5),
     "logaddexp": _two(),
+    "add_scaled": _two(2.0) + _two(-0.3),
     "addcmul": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
     "addcdiv": [lambda x: (np, x(), x(), x(), 1), lambda x: (np, x(), x(), x(), 0.3)],
     "threshold_backward": _two(0) + _two(0.5),

@@ -4,16 +4,30 @@ namespace stays taken, and nothing is registered that no library holds."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
+from typing import Any
 
 import pytest
 
+import opwright.batching.tables
 import opwright.dispatch.operator
 import opwright.dispatch.registering
 import opwright.dispatch.registry
+import opwright.dispatch.removing
+import opwright.dispatch.rule_table
+import opwright.library.contents
+import opwright.library.custom_ops.definition
+import opwright.library.custom_ops.functions
+import opwright.library.custom_ops.registered
 import opwright.library.libraries
+import opwright.python_dispatch.rules
+import opwright.utils._python_dispatch
+from opwright.dispatch import forward_rules
+from opwright.dispatch.meta_formulas import FORMULAS
+from opwright.dispatch.registering import Handle
 from opwright.dispatch.registry import registry
+from opwright.dispatch.removing import Removable, remove_all
 from opwright.library import Library
 
 WATCHED = {
@@ -22,6 +36,12 @@ WATCHED = {
         opwright.dispatch.operator,
         opwright.dispatch.registering,
         opwright.dispatch.registry,
+        opwright.dispatch.removing,
+        opwright.dispatch.rule_table,
+        opwright.library.contents,
+        opwright.library.custom_ops.definition,
+        opwright.library.custom_ops.functions,
+        opwright.library.custom_ops.registered,
         opwright.library.libraries,
     )
 }
@@ -121,3 +141,97 @@ def test_a_kernel_that_no_library_holds_is_not_registered() -> None:
             found = [each for kernels in registry.kernels.get(NAME, {}).values() for each in kernels]
             assert found == [handle.registration for handle in library._contents.handles], line  # type: ignore[attr-defined]
             clean()
+
+
+TABLES = (FORMULAS, opwright.batching.tables.REGISTERED, opwright.python_dispatch.rules.RULES, forward_rules.RULES)
+
+
+def registered() -> set[int]:
+    """Return what is registered for the operator: kernels, and rules of all tables."""
+    kernels = [each for found in registry.kernels.get(NAME, {}).values() for each in found]
+    given = [rule for table in TABLES for (name, _), rules in table._given.items() if name == NAME for rule in rules]
+    return {id(each) for each in (*kernels, *given)}
+
+
+def kept(handles: Iterable[Removable]) -> set[int]:
+    """Return the kernels and rules that handles take back."""
+    return {id(each.registration if isinstance(each, Handle) else each) for each in handles}
+
+
+class Mode(opwright.utils._python_dispatch.TorchDispatchMode):
+    """A mode that rules are for."""
+
+
+# The rest of a call that registers something for an operator.
+REGISTERING: dict[str, tuple[Any, ...]] = {
+    "register_autograd": (lambda ctx, grad: grad,),
+    "register_vmap": (lambda info, in_dims, x: (x, 0),),
+    "register_autocast": ("cpu", opwright.bfloat16),
+    "register_meta": ("like(x)",),
+    "register_torch_dispatch": (Mode, lambda mode, func, types, args, kwargs: func(*args)),
+}
+
+
+@pytest.mark.parametrize("name", REGISTERING)
+def test_what_no_library_keeps_is_not_registered(name: str) -> None:
+    with opwright.library.libraries.scoped_library("interrupted_lines", "FRAGMENT") as library:
+        library.define("f(Tensor x) -> Tensor")
+        more = {"jvp": lambda ctx, tangent: tangent} if name == "register_autograd" else {}
+
+        def register() -> None:
+            getattr(opwright.library, name)(NAME, *REGISTERING[name], lib=library, **more)
+
+        def clean() -> None:
+            remove_all(library._contents.handles)
+
+        for line in interruptions(register, clean):
+            run(register, line)
+            assert registered() == kept(library._contents.handles), line
+            clean()
+    assert not registered()
+
+
+@pytest.mark.parametrize("name", REGISTERING)
+def test_what_no_custom_operator_keeps_is_not_registered(name: str) -> None:
+    @opwright.library.custom_op(NAME, mutates_args=())
+    def f(x: opwright.Tensor) -> opwright.Tensor:
+        return x.clone()
+
+    held = f._registered.current()._held
+    first = registered()
+    assert first == kept(held.values())
+    more = {"jvp": lambda ctx, tangent: tangent} if name == "register_autograd" else {}
+
+    def register() -> None:
+        getattr(f, name)(*REGISTERING[name], **more)
+
+    def clean() -> None:
+        for purpose in tuple(held):
+            if held[purpose] not in firsts:
+                f._registered.current().drop(purpose)
+
+    firsts = list(held.values())
+    for line in interruptions(register, clean):
+        run(register, line)
+        assert registered() == kept(held.values()), line
+        clean()
+
+
+def test_a_library_that_was_not_taken_back_is_taken_back_again() -> None:
+    """What an interrupted `destroy` leaves goes with the next one, or with the library."""
+
+    def make() -> Library:
+        library = Library("interrupted_lines", "DEF")
+        library.define("f(Tensor x) -> Tensor")
+        library.impl("f", lambda x: x.clone(), "CPU")
+        opwright.library.register_autograd(NAME, lambda ctx, grad: grad, jvp=lambda ctx, tangent: tangent, lib=library)
+        return library
+
+    count = run(make().destroy, 0)
+    for line in range(1, count + 1):
+        library = make()
+        run(library.destroy, line)
+        if line % 2:
+            library.destroy()
+        del library
+        assert not registered() and NAME not in registry.operators, line

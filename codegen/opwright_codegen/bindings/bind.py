@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from opwright_codegen.bindings.cuda import CudaKernel, check_cuda_meta, cuda_kernel
-from opwright_codegen.bindings.kernel_calls import check_inline_results, check_kernel_call, check_ufuncs
+from opwright_codegen.bindings.kernel_calls import (
+    called_kernels,
+    check_inline_results,
+    check_kernel_call,
+    check_ufuncs,
+    path_of,
+    with_kernels,
+)
 from opwright_codegen.bindings.metas import Meta, MetaBinder, Plans, ViewOf
 from opwright_codegen.bindings.native import Native, check_native_meta, loop_names, native_kernel
 from opwright_codegen.errors import Errors, SchemaError
@@ -42,9 +49,10 @@ BACKENDS = ("CPU", "CUDA", "Meta")
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """A resolved expression."""
+    """A resolved expression. `writers` are the functions of kernel modules that it calls and that take `out`."""
 
     formula: Formula
+    writers: frozenset[str] = field(default=frozenset(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +258,11 @@ class _Binder:
                 check_kernel_call(function, base, key not in BACKENDS, kernel.span)
                 bound = Named(function)
             case InlineKernel(formula):
+                called: dict[str, KernelFunction] = {}
                 if key in BACKENDS:
                     _check_array_module(base, kernel)
-                    scope = Scope.for_kernel(base.schema)
+                    called = called_kernels(formula, self._kernels, kernel.span)
+                    scope = Scope.for_kernel(base.schema, called)
                 else:
                     scope = Scope.for_composite(base.schema, self._view.calls, self._view.used_methods)
                 check_inline_results(formula, base.schema, kernel.span)
@@ -260,7 +270,8 @@ class _Binder:
                 if key in BACKENDS:
                     check_ufuncs(inline.formula, base.schema, kernel.span)
                 check_sorts(inline.formula, base.schema, is_of_arrays=key in BACKENDS)
-                bound = inline
+                writers = frozenset(path_of(function) for function in called.values() if function.takes_out)
+                bound = Inline(with_kernels(inline.formula, called, base.schema, kernel.span), writers=writers)
             case NativeKernel(name):
                 bound = native_kernel(name, base, key, kernel.span)
                 if self._native.setdefault(name, base.name) != base.name:

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.formula.ast import Attribute, Call, Constant, Formula, Kind, List, Reference, Tuple, walk
+from opwright_codegen.formula.ast import (
+    Attribute,
+    Call,
+    Constant,
+    Formula,
+    Kind,
+    List,
+    Name,
+    Reference,
+    Tuple,
+    rewrite,
+    walk,
+)
+from opwright_codegen.formula.resolve import BUILTINS, DTYPES
 from opwright_codegen.formula.ufuncs import UFUNCS
-from opwright_codegen.kernels.modules import KernelFunction
+from opwright_codegen.kernels.modules import KernelFunction, KernelModules
 from opwright_codegen.read.model import Operator
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Span
 from opwright_codegen.views.annotations import Tensors, tensors_in
 
-__all__ = ["check_inline_results", "check_kernel_call", "check_plans", "check_ufuncs", "check_view", "operand_problems"]
+__all__ = [
+    "called_kernels", "check_inline_results", "check_kernel_call", "check_plans", "check_ufuncs", "check_view",
+    "operand_problems", "path_of", "with_kernels",
+]  # fmt: skip
 
 
 def check_kernel_call(function: KernelFunction, operator: Operator, is_composite: bool, span: Span) -> None:
@@ -41,6 +57,49 @@ def check_kernel_call(function: KernelFunction, operator: Operator, is_composite
     if names != arguments and sorted(names) == sorted(arguments):
         message = f"{operator.schema.name}: {shown} takes the arguments in another order"
         raise SchemaError("kernel-arguments", message, span, hint)
+
+
+def called_kernels(formula: Formula, kernels: KernelModules, span: Span) -> dict[str, KernelFunction]:
+    """Return the functions of the kernel modules that an expression calls by name."""
+    names = {node.function.name for node in walk(formula) if isinstance(node, Call) and isinstance(node.function, Name)}
+    found = {name: kernels.find(name, span) for name in sorted(names.difference(BUILTINS, DTYPES))}
+    return {name: function for name, function in found.items() if function is not None}
+
+
+def path_of(function: KernelFunction) -> str:
+    """Return the path of a function, by which expressions refer to it."""
+    return f"{function.module}:{function.name}"
+
+
+def with_kernels(formula: Formula, called: Mapping[str, KernelFunction], schema: FunctionSchema, span: Span) -> Formula:
+    """Return the expression with the functions that it calls by their paths, each given the array module where it
+    takes that. Raises SchemaError for another number of arguments than a function takes."""
+
+    def change(part: Formula) -> Formula | None:
+        match part:
+            case Call(Reference(Kind.FUNCTION, name), arguments, keywords) if name in called:
+                function = called[name]
+                _check_given(function, part, schema, span)
+                module = (Reference(Kind.MODULE, "xp"),) if function.takes_xp else ()
+                inner = (with_kernels(each, called, schema, span) for each in arguments)
+                named = tuple((word, with_kernels(each, called, schema, span)) for word, each in keywords)
+                return Call(Reference(Kind.FUNCTION, path_of(function)), (*module, *inner), named)
+        return None
+
+    return rewrite(formula, change) if called else formula
+
+
+def _check_given(function: KernelFunction, call: Call, schema: FunctionSchema, span: Span) -> None:
+    """Raise SchemaError unless an expression gives a function the arguments that it takes, the result aside."""
+    takes = [each for each in function.signature if each.name not in ("xp", "out")]
+    positional = [each.name for each in takes if not each.is_keyword]
+    given = {*positional[: len(call.arguments)], *(name for name, _ in call.keywords)}
+    is_known = function.takes_keywords or given <= {each.name for each in takes}
+    has_room = function.vararg is not None or len(call.arguments) <= len(positional)
+    if not has_room or not is_known or any(each.is_required and each.name not in given for each in takes):
+        message = f"{schema.name}: {function.name}() takes other arguments than it is given"
+        hint = f"it takes: {', '.join(each.name for each in takes)}"
+        raise SchemaError("kernel-arguments", message, call.span or span, hint)
 
 
 def check_inline_results(formula: Formula, schema: FunctionSchema, span: Span) -> None:

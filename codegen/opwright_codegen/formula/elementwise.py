@@ -86,14 +86,17 @@ def keeps_dtype(formula: Formula, names: Names, kinds: str) -> bool:
             return False
 
 
-def operands_broadcast(formula: Formula) -> frozenset[str]:
+def operands_broadcast(formula: Formula, writers: Collection[str] = ()) -> frozenset[str]:
     """Return the arguments that the answer is surely broadcast to, whatever else it is made of: a ufunc that writes
-    into an array of their common shape fills it with an answer of that shape, and repeats none that is smaller."""
+    into an array of their common shape fills it with an answer of that shape, and repeats none that is smaller. So do
+    the functions `writers`, which take `out`."""
     match formula:
         case Reference(Kind.ARGUMENT, name):
             return frozenset((name,))
         case Conditional(_, then, otherwise):
-            return operands_broadcast(then) & operands_broadcast(otherwise)
+            return operands_broadcast(then, writers) & operands_broadcast(otherwise, writers)
+        case Call(Reference(Kind.FUNCTION, name), operands) if name in writers:
+            return frozenset().union(*map(operands_broadcast, operands))
         case _:
             return frozenset().union(*map(operands_broadcast, _operands(formula) or ()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import assert_never
@@ -92,14 +92,17 @@ def emit(formula: Formula, spelling: Spelling = AS_WRITTEN) -> str:
 _OUT_BY_KEYWORD = frozenset({"maximum", "minimum"})
 
 
-def with_out(formula: Formula, out: str, *, positional: bool = False) -> Formula | None:
-    """Return the formula writing into `out` (Python text), if it calls a ufunc of `xp`, or a choice does; else None.
+def with_out(formula: Formula, out: str, *, positional: bool = False, writers: Collection[str] = ()) -> Formula | None:
+    """Return the formula writing into `out` (Python text), if it calls a ufunc of `xp` or one of the functions
+    `writers`, or a choice does; else None.
 
     With `positional`, `out` follows the operands, which is a little faster; where that is not possible, by keyword.
     """
     match formula:
         case Conditional(_, then, otherwise):
-            changed, other = (with_out(branch, out, positional=positional) for branch in (then, otherwise))
+            changed, other = (
+                with_out(branch, out, positional=positional, writers=writers) for branch in (then, otherwise)
+            )
             return replace(formula, then=changed, otherwise=other) if changed and other else None
         case Call(Attribute(Reference(Kind.MODULE), ufunc), arguments, keywords):
             if UFUNCS.get(ufunc) != len(arguments) or any(name == "out" for name, _ in keywords):
@@ -108,6 +111,8 @@ def with_out(formula: Formula, out: str, *, positional: bool = False) -> Formula
             if positional and ufunc not in _OUT_BY_KEYWORD:
                 return replace(formula, arguments=(*arguments, target))
             return replace(formula, keywords=(*keywords, ("out", target)))
+        case Call(Reference(Kind.FUNCTION, name), _, keywords) if name in writers:
+            return replace(formula, keywords=(*keywords, ("out", Verbatim(out))))
         case _:
             return None
 

@@ -67,9 +67,10 @@ class Scope:
         return Scope(_arguments(schema), functions=families, of=str(schema.name))
 
     @staticmethod
-    def for_kernel(schema: FunctionSchema) -> Scope:
-        """Return the scope of a backend's kernel: the arguments, Tensors among them as arrays, and the array module."""
-        return Scope({"xp": Kind.MODULE} | _arguments(schema), of=str(schema.name))
+    def for_kernel(schema: FunctionSchema, functions: Collection[str] = ()) -> Scope:
+        """Return the scope of a backend's kernel: the arguments, Tensors among them as arrays, the array module, and
+        `functions` of kernel modules."""
+        return Scope({"xp": Kind.MODULE} | _arguments(schema), functions=functions, of=str(schema.name))
 
     @staticmethod
     def for_composite(schema: FunctionSchema, operators: Collection[str], methods: Collection[str] = ()) -> Scope:

@@ -58,6 +58,7 @@ class DenseFacts:
     is_truth: bool
     writes: bool
     is_widened: bool
+    writers: frozenset[str]  # functions that it calls and that take `out`
 
     @property
     def takes_plain_arrays(self) -> bool:
@@ -92,11 +93,10 @@ def dense_facts(binding: Binding) -> DenseFacts | None:
     if len(ones) != len(options.fixed) or not all(type(value) in (int, float) for _, value in ones):
         return None
     formula = rewrite(kernel.formula, lambda part: _folded(part, dict(ones)))
+    writes = schema.kind is SchemaKind.INPLACE
     numbers = types.keys() - {*tensors, *scalars, *dict(ones)}
     found = Names(frozenset(tensors), frozenset(scalars), frozenset(numbers))
-    return _facts(
-        formula, kernel.formula, found, _Shim(tensors, scalars, ones, options, schema.kind is SchemaKind.INPLACE)
-    )
+    return _facts(formula, kernel, found, _Shim(tensors, scalars, ones, options, writes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class _Shim:
     writes: bool
 
 
-def _facts(formula: Formula, whole: Formula, names: Names, shim: _Shim) -> DenseFacts | None:
+def _facts(formula: Formula, kernel: Inline, names: Names, shim: _Shim) -> DenseFacts | None:
     if not names.arrays <= operands_broadcast(formula) or not is_elementwise(formula, names):
         return None
     is_truth = shim.options.kind == "bool"
@@ -158,7 +158,17 @@ def _facts(formula: Formula, whole: Formula, names: Names, shim: _Shim) -> Dense
     is_widened = "f" in kinds and not shim.scalars and shim.options.kind != "no_opmath"
     shown = "" if kinds == ALL_KINDS else kinds
     return DenseFacts(
-        formula, whole, shim.tensors, shim.scalars, shim.ones, shown, checks, is_truth, shim.writes, is_widened
+        formula,
+        kernel.formula,
+        shim.tensors,
+        shim.scalars,
+        shim.ones,
+        shown,
+        checks,
+        is_truth,
+        shim.writes,
+        is_widened,
+        kernel.writers,
     )
 
 

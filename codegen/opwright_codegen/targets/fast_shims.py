@@ -9,7 +9,7 @@ from typing import Final
 from opwright_codegen.formula.emit import with_out
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts
 from opwright_codegen.targets.shims import ShimBuilder, spelled
-from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines
+from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, statement
 
 __all__ = ["FastShim", "FastShimBuilder", "dtypes_name"]
 
@@ -87,12 +87,10 @@ class FastShimBuilder:
                 )
                 tests.append(f"{other} is {first}.base")
         general = _Call(f"return {shim.names.general}(", [shim.own[a.name] for a in shim.schema.arguments], ")")
-        formula = spelled(facts.whole if takes_numbers else facts.formula, {}, {})
-        before = "result = "
+        formula = facts.whole if takes_numbers else facts.formula
         result: tuple[str, ...]
         if facts.writes:
-            formula = with_out(formula, first, positional=True) or formula
-            before = ""
+            formula = with_out(formula, first, positional=True, writers=facts.writers) or formula
             result = (f"return {shim.own[facts.operands[0]]}",)
         else:
             result = (
@@ -104,6 +102,7 @@ class FastShimBuilder:
                 "made.extra = None",
                 "return made",
             )
+        formula, spelling = spelled(formula, shim.function_names(), {}), shim.spelling({**shim.own, **arrays})
         return FastShim(
             fill_comment(f"{shim.names.general} {_DENSE}"),
             shim.head(shim.names.dense),
@@ -111,7 +110,7 @@ class FastShimBuilder:
             condition(tests, "or", 4) if tests else "",
             general.at(4),
             general.at(8),
-            formula_lines(formula, shim.spelling({**shim.own, **arrays}), 8, before),
+            statement(formula, spelling, 8) if facts.writes else formula_lines(formula, spelling, 8, "result = "),
             result,
         )
 
@@ -131,7 +130,7 @@ class FastShimBuilder:
             condition(tests, "or", 4),
             general.at(4),
             general.at(8),
-            formula_lines(spelled(facts.formula, {}, {}), shim.spelling(shim.own), 8, "result = "),
+            formula_lines(spelled(facts.formula, shim.function_names(), {}), shim.spelling(shim.own), 8, "result = "),
             (
                 *self._checked(dtype, general),
                 f"return result if {shim.builtins['type']}(result) is ndarray else np.asarray(result)",

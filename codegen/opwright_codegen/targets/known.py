@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from opwright_codegen.bindings.bind import Inline
 from opwright_codegen.bindings.metas import Plans
-from opwright_codegen.formula.ast import Attribute, Call, Formula, Kind, Reference, Verbatim
+from opwright_codegen.formula.ast import Attribute, Call, Conditional, Formula, Kind, Reference, Verbatim
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.known_facts import KnownFacts, key_kind, key_parts, passed_kind, view_kinds
 from opwright_codegen.views.annotations import Tensors, tensors_in
@@ -66,9 +66,9 @@ def _formula_name(shim: ShimBuilder) -> str:
 
 
 def _is_formula(shim: ShimBuilder) -> bool:
-    """Whether the kernel of a functional operator is a function's call of more than arguments."""
+    """Whether the kernel of a functional operator is a function's call of more than arguments, or a choice of such."""
     kernel = shim.binding.kernel
-    is_call = type(kernel) is Inline and isinstance(kernel.formula, Call)  # (none that has loops in C)
+    is_call = type(kernel) is Inline and isinstance(kernel.formula, Call | Conditional)  # (none that has loops in C)
     return is_call and _plain_kernel(shim) is None and len(shim.schema.returns) == 1
 
 

@@ -53,11 +53,8 @@ class LoopShimBuilder(ShimBuilder):
 
     def kernel_call(self, out: str = "") -> Formula:
         """Return the expression; functions that NumPy has not are those of modules."""
-        paths = [node.name for node in self.binding.references() if node.kind is Kind.FUNCTION]
-        if not paths:
-            return super().kernel_call(out)
-        names = {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in paths}
-        return spelled(self._looped().formula, names, {})
+        names = self.function_names()
+        return spelled(self._looped().formula, names, {}) if names else super().kernel_call(out)
 
     def _looped(self) -> Looped:
         kernel = self.binding.kernel

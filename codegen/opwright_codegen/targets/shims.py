@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -285,10 +285,10 @@ class ShimBuilder:
         """Return the kernel's call or formula, writing into `out` where it can."""
         kernel = self.binding.kernel
         match kernel:
-            case Inline(formula):
-                writes = out and self._fills_result(formula)
-                formula = spelled(formula, {}, {})
-                return (with_out(formula, out) if writes else None) or formula
+            case Inline(formula, writers=writers):
+                if out and self._fills_result(formula, writers):
+                    formula = with_out(formula, out, writers=writers) or formula
+                return spelled(formula, self.function_names(), {})
             case Named(function):
                 arguments: list[Formula] = [Verbatim(self._xp)] if function.takes_xp else []
                 names = self._kernel_arguments()
@@ -299,9 +299,14 @@ class ShimBuilder:
             case _:
                 raise AssertionError("unbound kernels have no shim")
 
-    def _fills_result(self, formula: Formula) -> bool:
-        """Whether a ufunc may write its answer into an array of the result's shape: an answer of another shape would be
-        repeated there, unseen."""
+    def function_names(self) -> dict[str, str]:
+        """Return what the module calls the functions of kernel modules that an expression calls."""
+        paths = [node.name for node in self.binding.references() if node.kind is Kind.FUNCTION]
+        return {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in paths}
+
+    def _fills_result(self, formula: Formula, writers: Collection[str]) -> bool:
+        """Whether a ufunc, or a function that takes `out`, may write its answer into an array of the result's shape: an
+        answer of another shape would be repeated there, unseen."""
         meta = self.binding.meta
         if not isinstance(meta, Plans) or not isinstance(call := meta.formulas[0], Call):
             return False
@@ -310,7 +315,7 @@ class ShimBuilder:
             return False
         types = {a.name: a.type for a in self.schema.arguments}
         tensors = {name for name in meta.operands if name is not None and types[name].is_tensor_like}
-        return tensors <= operands_broadcast(formula)
+        return tensors <= operands_broadcast(formula, writers)
 
     def _statement(self, arguments: Mapping[str, str], before: str, after: str, out: str = "") -> str:
         return formula_lines(self.kernel_call(out), self.spelling(arguments), self.indent, before, after)

@@ -33,6 +33,7 @@ __all__ = [
     "operation",
     "quoted",
     "returned",
+    "statement",
 ]
 
 LINE = 120
@@ -211,12 +212,23 @@ def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str
     return "\n".join(lines)
 
 
-def operation(text: str, operators: Sequence[str], indent: int, before: str = "", after: str = "") -> str:
-    """Lay out an operation that is too long for a line: in parentheses behind `before`, maybe an operator a line."""
+def statement(formula: Formula, spelling: Spelling, indent: int) -> str:
+    """Return a formula as a statement by itself: an operation that is too long for a line stands in parentheses."""
+    text = emit(formula, spelling)
+    if isinstance(formula, Conditional) and indent + len(text) > LINE:
+        return operation(text, operators_of(formula), indent, is_bare=True)
+    return formula_lines(formula, spelling, indent)
+
+
+def operation(
+    text: str, operators: Sequence[str], indent: int, before: str = "", after: str = "", *, is_bare: bool = False
+) -> str:
+    """Lay out an operation that is too long for a line: in parentheses behind `before`, or where it `is_bare`, maybe an
+    operator a line."""
     pad = " " * indent
     if indent + len(before) + len(text) + len(after) <= LINE:
         return f"{before}{text}{after}"
-    if not before:  # it stands in a bracket already
+    if not before and not is_bare:  # it stands in a bracket already
         parts = _at_operators(text, operators)
         return f"\n{pad}".join(parts) + after
     parts = [text] if indent + 4 + len(text) <= LINE else _at_operators(text, operators)

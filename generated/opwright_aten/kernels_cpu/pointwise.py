@@ -23,6 +23,7 @@ from opwright.abi import (
 )
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import indexing as indexing_kernels
+from opwright_kernels import scaled_sums as scaled_sums_kernels
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
@@ -33,7 +34,7 @@ DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 def add_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
-    return np.add(self, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self.dtype)))
+    return np.add(self, other) if alpha == 1 else scaled_sums_kernels.add_scaled(np, self, other, alpha)
 
 
 add_Tensor_forms = KnownForms("TTN", add_Tensor_of_arrays, (0, 1, 2))
@@ -91,7 +92,7 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
 
 
 def add_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
-    return np.add(self, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self.dtype)))
+    return np.add(self, other) if alpha == 1 else scaled_sums_kernels.add_scaled(np, self, other, alpha)
 
 
 add_Scalar_forms = KnownForms("TNN", add_Scalar_of_arrays, (0, 1, 2), (0, 1))
@@ -152,7 +153,7 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 
 
 def sub_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
-    return np.subtract(self, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self.dtype)))
+    return np.subtract(self, other) if alpha == 1 else scaled_sums_kernels.add_scaled(np, self, other, -alpha)
 
 
 sub_Tensor_forms = KnownForms("TTN", sub_Tensor_of_arrays, (0, 1, 2))
@@ -215,7 +216,7 @@ def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
 
 
 def sub_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
-    return np.subtract(self, other if alpha == 1 else np.multiply(other, np.asarray(alpha).astype(self.dtype)))
+    return np.subtract(self, other) if alpha == 1 else scaled_sums_kernels.add_scaled(np, self, other, -alpha)
 
 
 sub_Scalar_forms = KnownForms("TNN", sub_Scalar_of_arrays, (0, 1, 2), (0, 1))
@@ -281,7 +282,7 @@ def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 
 
 def rsub_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
-    return np.subtract(other, self if alpha == 1 else np.multiply(self, np.asarray(alpha).astype(self.dtype)))
+    return np.subtract(other, self) if alpha == 1 else scaled_sums_kernels.add_scaled(np, other, self, -alpha)
 
 
 rsub_Tensor_forms = KnownForms("TTN", rsub_Tensor_of_arrays, (0, 1, 2), (1, 0))
@@ -344,7 +345,7 @@ def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> A
 
 
 def rsub_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
-    return np.subtract(other, self if alpha == 1 else np.multiply(self, np.asarray(alpha).astype(self.dtype)))
+    return np.subtract(other, self) if alpha == 1 else scaled_sums_kernels.add_scaled(np, other, self, -alpha)
 
 
 rsub_Scalar_forms = KnownForms("TNN", rsub_Scalar_of_arrays, (0, 1, 2), (1, 0))
@@ -2055,7 +2056,7 @@ def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
     return clamp_max_Tensor(wrap(self), wrap(max)).array
 
 
-lerp_Scalar_forms = KnownForms("TTN", arithmetic_kernels.lerp, (-1, 0, 1, 2))
+lerp_Scalar_forms = KnownForms("TTN", scaled_sums_kernels.lerp, (-1, 0, 1, 2))
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
@@ -2073,10 +2074,10 @@ def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
         )
     if form.casts:
         self_, end_ = cast_operands(form, (self_, end_))
-    return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight), self_, end_)
+    return known_result(form, scaled_sums_kernels.lerp(np, self_, end_, weight), self_, end_)
 
 
-lerp_Tensor_forms = KnownForms("TTT", arithmetic_kernels.lerp, (-1, 0, 1, 2))
+lerp_Tensor_forms = KnownForms("TTT", scaled_sums_kernels.lerp, (-1, 0, 1, 2))
 
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
@@ -2106,10 +2107,10 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
         )
     if form.casts:
         self_, end_, weight_ = cast_operands(form, (self_, end_, weight_))
-    return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight_), self_, end_, weight_)
+    return known_result(form, scaled_sums_kernels.lerp(np, self_, end_, weight_), self_, end_, weight_)
 
 
-addcmul_default_forms = KnownForms("TTTN", arithmetic_kernels.addcmul, (-1, 0, 1, 2, 3))
+addcmul_default_forms = KnownForms("TTTN", scaled_sums_kernels.addcmul, (-1, 0, 1, 2, 3))
 
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
@@ -2143,7 +2144,7 @@ def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
         self_, tensor1_, tensor2_ = cast_operands(form, (self_, tensor1_, tensor2_))
     return known_result(
         form,
-        arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value),
+        scaled_sums_kernels.addcmul(np, self_, tensor1_, tensor2_, value),
         self_,
         tensor1_,
         tensor2_,
@@ -2317,11 +2318,9 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
-            np.add(
-                self_,
-                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -2348,11 +2347,9 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
-            np.add(
-                self_,
-                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
             target,
         )
         return self
@@ -2374,7 +2371,11 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     ):
         return add__Tensor(self, other, alpha)
     try:
-        np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)), self_)
+        (
+            np.add(self_, other_, self_)
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=self_)
+        )
     except (TypeError, ValueError, OverflowError):
         pass
     else:
@@ -2399,11 +2400,9 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
-            np.add(
-                self_,
-                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -2429,11 +2428,9 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
-            np.add(
-                self_,
-                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
             target,
         )
         return self
@@ -2479,11 +2476,9 @@ def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
-            np.subtract(
-                self_,
-                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -2510,11 +2505,9 @@ def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
-            np.subtract(
-                self_,
-                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
             target,
         )
         return self
@@ -2537,7 +2530,11 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     ):
         return sub__Tensor(self, other, alpha)
     try:
-        np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)), self_)
+        (
+            np.subtract(self_, other_, self_)
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=self_)
+        )
     except (TypeError, ValueError, OverflowError):
         pass
     else:
@@ -2562,11 +2559,9 @@ def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
-            np.subtract(
-                self_,
-                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -2592,11 +2587,9 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
-            np.subtract(
-                self_,
-                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
             target,
         )
         return self
@@ -2642,11 +2635,9 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Ten
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
-            np.subtract(
-                other_,
-                self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.subtract(other_, self_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, other_, self_, -alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -2672,11 +2663,9 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
-            np.subtract(
-                other_,
-                self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            np.subtract(other_, self_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, other_, self_, -alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -4206,7 +4195,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     return clamp_max__Tensor(self, max)
 
 
-lerp_Scalar_out_forms = KnownForms("TTNt", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=3)
+lerp_Scalar_out_forms = KnownForms("TTNt", scaled_sums_kernels.lerp, (-1, 0, 1, 2), writes=3)
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -4222,11 +4211,11 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
         plan = Plan(form, (self_, end_))
     self_, end_ = plan.operands
     target = plan.target(out)
-    plan.store(arithmetic_kernels.lerp(np, self_, end_, weight, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.lerp(np, self_, end_, weight, out=plan.out(target)), target)
     return out
 
 
-lerp__Scalar_forms = KnownForms("TTN", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=0)
+lerp__Scalar_forms = KnownForms("TTN", scaled_sums_kernels.lerp, (-1, 0, 1, 2), writes=0)
 
 
 # lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
@@ -4242,11 +4231,11 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
         plan = Plan(form, (self_, end_))
     self_, end_ = plan.operands
     target = plan.inplace(self)
-    plan.store(arithmetic_kernels.lerp(np, self_, end_, weight, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.lerp(np, self_, end_, weight, out=plan.out(target)), target)
     return self
 
 
-lerp_Tensor_out_forms = KnownForms("TTTt", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=3)
+lerp_Tensor_out_forms = KnownForms("TTTt", scaled_sums_kernels.lerp, (-1, 0, 1, 2), writes=3)
 
 
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -4273,11 +4262,11 @@ def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> T
         plan = Plan(form, (self_, end_, weight_))
     self_, end_, weight_ = plan.operands
     target = plan.target(out)
-    plan.store(arithmetic_kernels.lerp(np, self_, end_, weight_, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.lerp(np, self_, end_, weight_, out=plan.out(target)), target)
     return out
 
 
-lerp__Tensor_forms = KnownForms("TTT", arithmetic_kernels.lerp, (-1, 0, 1, 2), writes=0)
+lerp__Tensor_forms = KnownForms("TTT", scaled_sums_kernels.lerp, (-1, 0, 1, 2), writes=0)
 
 
 # lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)
@@ -4304,11 +4293,11 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
         plan = Plan(form, (self_, end_, weight_))
     self_, end_, weight_ = plan.operands
     target = plan.inplace(self)
-    plan.store(arithmetic_kernels.lerp(np, self_, end_, weight_, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.lerp(np, self_, end_, weight_, out=plan.out(target)), target)
     return self
 
 
-addcmul_out_forms = KnownForms("TTTNt", arithmetic_kernels.addcmul, (-1, 0, 1, 2, 3), writes=4)
+addcmul_out_forms = KnownForms("TTTNt", scaled_sums_kernels.addcmul, (-1, 0, 1, 2, 3), writes=4)
 
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
@@ -4337,11 +4326,11 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
         plan = Plan(form, (self_, tensor1_, tensor2_))
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
-    plan.store(arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
     return out
 
 
-addcmul__forms = KnownForms("TTTN", arithmetic_kernels.addcmul, (-1, 0, 1, 2, 3), writes=0)
+addcmul__forms = KnownForms("TTTN", scaled_sums_kernels.addcmul, (-1, 0, 1, 2, 3), writes=0)
 
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
@@ -4370,7 +4359,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
         plan = Plan(form, (self_, tensor1_, tensor2_))
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
-    plan.store(arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
     return self
 
 

@@ -10,6 +10,7 @@ import cupy as cp
 from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import indexing as indexing_kernels
+from opwright_kernels import scaled_sums as scaled_sums_kernels
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
@@ -25,7 +26,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         return new_result(
             plan,
-            cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
+            cp.add(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, alpha),
         )
     except Exception as error:
         name_kernel(error, "aten::add.Tensor", "CUDA")
@@ -59,7 +60,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         return new_result(
             plan,
-            cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
+            cp.add(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, alpha),
         )
     except Exception as error:
         name_kernel(error, "aten::add.Scalar", "CUDA")
@@ -97,7 +98,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         return new_result(
             plan,
-            cp.subtract(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
+            cp.subtract(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha),
         )
     except Exception as error:
         name_kernel(error, "aten::sub.Tensor", "CUDA")
@@ -131,7 +132,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         return new_result(
             plan,
-            cp.subtract(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
+            cp.subtract(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha),
         )
     except Exception as error:
         name_kernel(error, "aten::sub.Scalar", "CUDA")
@@ -169,7 +170,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         other_, self_ = plan.operands
         return new_result(
             plan,
-            cp.subtract(other_, self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype))),
+            cp.subtract(other_, self_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, other_, self_, -alpha),
         )
     except Exception as error:
         name_kernel(error, "aten::rsub.Tensor", "CUDA")
@@ -203,7 +204,7 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         other_, self_ = plan.operands
         return new_result(
             plan,
-            cp.subtract(other_, self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype))),
+            cp.subtract(other_, self_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, other_, self_, -alpha),
         )
     except Exception as error:
         name_kernel(error, "aten::rsub.Scalar", "CUDA")
@@ -1063,14 +1064,14 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
     self_, end_ = plan.operands
-    return new_result(plan, arithmetic_kernels.lerp(cp, self_, end_, weight))
+    return new_result(plan, scaled_sums_kernels.lerp(cp, self_, end_, weight))
 
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
 def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
     self_, end_, weight_ = plan.operands
-    return new_result(plan, arithmetic_kernels.lerp(cp, self_, end_, weight_))
+    return new_result(plan, scaled_sums_kernels.lerp(cp, self_, end_, weight_))
 
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
@@ -1083,7 +1084,7 @@ def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
         accepts="integer floating complex",
     )
     self_, tensor1_, tensor2_ = plan.operands
-    return new_result(plan, arithmetic_kernels.addcmul(cp, self_, tensor1_, tensor2_, value))
+    return new_result(plan, scaled_sums_kernels.addcmul(cp, self_, tensor1_, tensor2_, value))
 
 
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
@@ -1135,11 +1136,9 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
-            cp.add(
-                self_,
-                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -1155,11 +1154,9 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
-            cp.add(
-                self_,
-                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, alpha, out=plan.out(target)),
             target,
         )
         return self
@@ -1181,7 +1178,11 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     ):
         return add__Tensor(self, other, alpha)
     try:
-        cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)), self_)
+        (
+            cp.add(self_, other_, self_)
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, alpha, out=self_)
+        )
     except (TypeError, ValueError, OverflowError):
         pass
     else:
@@ -1196,11 +1197,9 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
-            cp.add(
-                self_,
-                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -1216,11 +1215,9 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
-            cp.add(
-                self_,
-                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, alpha, out=plan.out(target)),
             target,
         )
         return self
@@ -1255,11 +1252,9 @@ def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
-            cp.subtract(
-                self_,
-                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -1275,11 +1270,9 @@ def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
-            cp.subtract(
-                self_,
-                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha, out=plan.out(target)),
             target,
         )
         return self
@@ -1302,7 +1295,11 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     ):
         return sub__Tensor(self, other, alpha)
     try:
-        cp.subtract(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)), self_)
+        (
+            cp.subtract(self_, other_, self_)
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha, out=self_)
+        )
     except (TypeError, ValueError, OverflowError):
         pass
     else:
@@ -1317,11 +1314,9 @@ def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
-            cp.subtract(
-                self_,
-                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -1337,11 +1332,9 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
-            cp.subtract(
-                self_,
-                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha, out=plan.out(target)),
             target,
         )
         return self
@@ -1376,11 +1369,9 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Ten
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
-            cp.subtract(
-                other_,
-                self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.subtract(other_, self_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, other_, self_, -alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -1396,11 +1387,9 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
-            cp.subtract(
-                other_,
-                self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype)),
-                out=plan.out(target),
-            ),
+            cp.subtract(other_, self_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(cp, other_, self_, -alpha, out=plan.out(target)),
             target,
         )
         return out
@@ -2331,7 +2320,7 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
     plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
     self_, end_ = plan.operands
     target = plan.target(out)
-    plan.store(arithmetic_kernels.lerp(cp, self_, end_, weight, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.lerp(cp, self_, end_, weight, out=plan.out(target)), target)
     return out
 
 
@@ -2340,7 +2329,7 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
     self_, end_ = plan.operands
     target = plan.inplace(self)
-    plan.store(arithmetic_kernels.lerp(cp, self_, end_, weight, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.lerp(cp, self_, end_, weight, out=plan.out(target)), target)
     return self
 
 
@@ -2349,7 +2338,7 @@ def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> T
     plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
     self_, end_, weight_ = plan.operands
     target = plan.target(out)
-    plan.store(arithmetic_kernels.lerp(cp, self_, end_, weight_, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.lerp(cp, self_, end_, weight_, out=plan.out(target)), target)
     return out
 
 
@@ -2358,7 +2347,7 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
     self_, end_, weight_ = plan.operands
     target = plan.inplace(self)
-    plan.store(arithmetic_kernels.lerp(cp, self_, end_, weight_, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.lerp(cp, self_, end_, weight_, out=plan.out(target)), target)
     return self
 
 
@@ -2373,7 +2362,7 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
     )
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
-    plan.store(arithmetic_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
     return out
 
 
@@ -2388,7 +2377,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     )
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
-    plan.store(arithmetic_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
+    plan.store(scaled_sums_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
     return self
 
 

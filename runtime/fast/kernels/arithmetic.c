@@ -33,6 +33,7 @@ OF_ARRAYS(angle, 1, 0)
 OF_ARRAYS(clamp, 1, 2)
 OF_ARRAYS(fmod, 2, 0)
 OF_ARRAYS(remainder, 2, 0)
+OF_ARRAYS(add_scaled, 2, 1)
 OF_ARRAYS(addcmul, 3, 1)
 OF_ARRAYS(addcdiv, 3, 1)
 static const Elementwise nan_to_num_how = {1, 3, 1, 0, BOTH(nan_to_num)};
@@ -85,6 +86,7 @@ const CompiledKernel arithmetic_kernels[] = {
     {"hardtanh", serve_clamp, &clamp_how, QUIET},
     {"fmod", serve_elementwise, &fmod_how, 0},
     {"remainder", serve_elementwise, &remainder_how, 0},
+    {"add_scaled", serve_elementwise, &add_scaled_how, 0},
     {"addcmul", serve_elementwise, &addcmul_how, 0},
     {"addcdiv", serve_elementwise, &addcdiv_how, 0},
     {NULL, NULL, NULL, 0},

@@ -5,6 +5,8 @@
 
 #include "mathematics.h" /* written from templates/ by the build */
 
+#include <float.h>
+
 /* No element of a loop depends on another: results may be operands' own memory, but never lie across them. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* loops of libm's functions go one element at a time */
@@ -36,5 +38,16 @@
 #ifndef CLONES
 #define CLONES
 #endif
+
+/* x + y * z, each step rounded, but where the product alone is too large: then its halves are added one by one. So the sum
+ * is infinite where that of PyTorch is, which rounds it once. */
+#define PLUS_PRODUCT(NAME, REAL, SIZE_OF, LARGEST)                                                                     \
+    ELEMENT REAL NAME(REAL x, REAL y, REAL z) {                                                                        \
+        const REAL product = y * z, half = y * (REAL)0.5 * z;                                                          \
+        return SIZE_OF(product) <= LARGEST ? x + product : x + half + half;                                            \
+    }
+
+PLUS_PRODUCT(plus_product_f32, float, abs_f32, FLT_MAX)
+PLUS_PRODUCT(plus_product_f64, double, abs_f64, DBL_MAX)
 
 #endif

@@ -143,21 +143,24 @@ static void multiply(void *given) {
 }
 
 /* Each product and sum is rounded, as NumPy rounds them. */
-#define ADD_ROWS(NAME, REAL)                                                                                           \
+#define ADD_ROWS(NAME, REAL, PLUS_PRODUCT)                                                                             \
     CLONES static void NAME(const ProductJob *job) {                                                                   \
         const npy_intp columns = job->sizes[3];                                                                        \
         const REAL alpha = (REAL)job->alpha, beta = (REAL)job->beta;                                                   \
         for (npy_intp row = 0; row < job->sizes[1]; row++) {                                                           \
             const REAL *added = (const REAL *)(job->added + row * job->added_step);                                    \
             REAL *out = (REAL *)job->data[2] + row * columns;                                                          \
-            EACH_ALONE for (npy_intp i = 0; i < columns; i++) {                                                        \
-                out[i] = added[i] * beta + out[i] * alpha;                                                             \
+            EACH_ALONE for (npy_intp i = 0; alpha == 1 && i < columns; i++) {                                          \
+                out[i] = added[i] * beta + out[i];                                                                     \
+            }                                                                                                          \
+            EACH_ALONE for (npy_intp i = 0; alpha != 1 && i < columns; i++) {                                          \
+                out[i] = PLUS_PRODUCT(added[i] * beta, out[i], alpha);                                                 \
             }                                                                                                          \
         }                                                                                                              \
     }
 
-ADD_ROWS(add_rows_f32, float)
-ADD_ROWS(add_rows_f64, double)
+ADD_ROWS(add_rows_f32, float, plus_product_f32)
+ADD_ROWS(add_rows_f64, double, plus_product_f64)
 
 static void multiply_and_add(void *given) {
     const ProductJob *job = given;

@@ -88,10 +88,30 @@ def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str,
 
     Raises ArgumentError.
     """
+    if _is_warned_of(callee, args, kwargs):
+        return None
     try:
         return _plan(callee, args, kwargs, len(args))
     except ArgumentError:
         return _plan(callee, args, kwargs, _ints_at_the_end(args))
+
+
+def _is_warned_of(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a Tensor whose gradient ends there stands for a number: to bind such a call again would warn again."""
+    operators = (callee,) if isinstance(callee, Operator) else callee.operators
+    given: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+    recorded = [(place, value) for place, value in given if isinstance(value, Tensor)]
+    return any(
+        value.requires_grad and not any(_takes_tensor(operator, place) for operator in operators)
+        for place, value in recorded
+    )
+
+
+def _takes_tensor(operator: Operator, place: int | str) -> bool:
+    signature = operator.signature
+    at = signature.positions.get(place, -1) if isinstance(place, str) else place
+    end = len(signature.types) if isinstance(place, str) else signature.positional
+    return 0 <= at < end and base_type(signature.types[at]) == "Tensor"
 
 
 def _plan_of_tuples(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from opwright.arrays.devices import backend_named
 from opwright.dispatch.kernel_forms import (
@@ -28,6 +28,7 @@ from opwright.dispatch.kernel_forms import (
 )
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registry import registry
+from opwright.dispatch.removing import Removable
 from opwright.errors import RegistrationError
 from opwright.keys import BACKENDS, DispatchKey
 from opwright.names.missing import did_you_mean
@@ -51,17 +52,6 @@ _FORMS = (
 )  # fmt: skip
 
 _DEVICE_KEYS: Final = {"cpu": DispatchKey.CPU, "cuda": DispatchKey.CUDA, "meta": DispatchKey.Meta}
-
-
-class Removable(Protocol):
-    """A registered thing that may be taken back."""
-
-    @property
-    def name(self) -> str | None:
-        """Return the operator it is for; None for all."""
-
-    def remove(self) -> None:
-        """Take it back. Doing so again has no effect."""
 
 
 class Handle:

@@ -130,8 +130,9 @@ class Registry:
             if not packet.operators:
                 self._empty[operator.packet_name] = self.overloads.pop(operator.packet_name)
             self.drop_if_unused(operator.name)
-            while operator.rules:
-                operator.rules.popitem()[1].remove()
+            for table, rule in tuple(operator.rules.items()):
+                rule.remove()
+                del operator.rules[table]
             operator.forget_table()
 
     def _change_overloads(self, operator: Operator) -> Overloads:

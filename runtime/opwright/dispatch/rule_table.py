@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from opwright.dispatch.registry import registry
+from opwright.dispatch.removing import Removable, remove_all
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
@@ -51,11 +52,18 @@ class RuleTable(Generic[R]):
         given = self._given.get((name, of))
         return given[-1].rule if given else self._generated.get(name)
 
-    def put(self, name: str, rule: R, of: type | None = None) -> GivenRule[R]:
-        """Give the operator of that name, which need not be defined yet, a rule."""
+    def put(self, name: str, rule: R, of: type | None = None, *, held: list[Removable] | None = None) -> GivenRule[R]:
+        """Give the operator of that name, which need not be defined yet, a rule, which is added to `held` as one step
+        with that."""
         made = GivenRule(self, name, of, rule)
         with registry.lock:
-            self._set(name, of, (*self._given.get((name, of), ()), made))
+            try:
+                self._set(name, of, (*self._given.get((name, of), ()), made))
+                if held is not None:
+                    held.append(made)
+            except BaseException:  # an interrupt of a thread may come anywhere
+                self.drop(made)
+                raise
         return made
 
     def drop(self, given: GivenRule[R]) -> None:
@@ -71,14 +79,23 @@ class RuleTable(Generic[R]):
             self._given.pop((name, of), None)
         registry.forget_tables(name)
 
-    def give(self, operator: Operator, rule: R) -> GivenRule[R]:
-        """Give an operator a rule, which is gone with it, in place of the one that this has given it before."""
+    def give(self, operator: Operator, rule: R, *, held: list[Removable] | None = None) -> GivenRule[R]:
+        """Give an operator a rule, which is gone with it, in place of the one that this has given it before; it is
+        added to `held` as one step with that."""
+        made: list[Removable] = []
         with registry.lock:
-            earlier = operator.rules.get(self)
-            made = operator.rules[self] = self.put(operator.name, rule)
-            if earlier is not None:
-                earlier.remove()
-        return made
+            try:
+                given = self.put(operator.name, rule, held=made)
+                earlier = operator.rules.get(self)
+                if earlier is not None:
+                    earlier.remove()
+                operator.rules[self] = given
+                if held is not None:
+                    held.append(given)
+            except BaseException:
+                remove_all(made)
+                raise
+        return given
 
     def name_module(self, module: str, names: Iterable[str]) -> None:
         """Say which module has the rules of these operators."""

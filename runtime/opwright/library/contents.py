@@ -6,8 +6,8 @@ from typing import Final
 
 from opwright.dispatch.namespaces import forget
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import Removable
 from opwright.dispatch.registry import registry
+from opwright.dispatch.removing import Removable, remove_all
 from opwright.errors import RegistrationError
 from opwright.places import Place
 
@@ -57,13 +57,13 @@ class Contents:
         """Remove everything, newest first."""
         with registry.lock:
             self.is_destroyed = True
-            while self.handles:
-                self.handles.pop().remove()
+            remove_all(self.handles)
             while self.operators:
-                operator = self.operators.pop()
+                operator = self.operators[-1]
                 registry.undefine(operator)
                 operator.straight_stub = operator.renderer = None  # the stub holds the operator, which holds it
                 forget(operator.namespace, operator.base)
+                self.operators.pop()
             if self.is_definer and _definers.get(self.ns) is self:
                 del _definers[self.ns]
 

@@ -12,8 +12,9 @@ from typing import Any, Final
 from opwright.dispatch import schema as _schema
 from opwright.dispatch.kernel_forms import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import Removable, as_key, register, register_fallback
+from opwright.dispatch.registering import as_key, register, register_fallback
 from opwright.dispatch.registry import registry
+from opwright.dispatch.removing import Making, Removable, remove_all
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, KeySet
 from opwright.library.contents import Contents
@@ -170,18 +171,25 @@ class Library:
 
     _register_fake = register_fake  # PyTorch's name
 
-    def keep(self, *make: Callable[[], Removable]) -> None:
-        """Call each to register something that ends with the library. Raises RegistrationError if it was destroyed."""
+    def keep(self, *make: Making) -> None:
+        """Call each to register something that ends with the library, all of it or nothing. Raises RegistrationError if
+        it was destroyed."""
+        made: list[Removable] = []
         with registry.lock:
             self._check_alive()
-            for each in make:
-                self._contents.handles.append(each())
+            try:
+                for each in make:
+                    each(made)
+                self._contents.handles += made
+            except BaseException:  # an interrupt of a thread may come anywhere
+                remove_all(made)
+                raise
 
     def destroy(self) -> None:
         """Take back everything the library defined and registered. Doing so again has no effect."""
         with registry.lock:
-            self._keep()
             self._contents.take_back()
+            self._keep()  # last: what an interrupt leaves is taken back with the library
 
     _destroy = destroy  # PyTorch's name
 

@@ -44,7 +44,11 @@ class RegistryLock:
             _, self._held_signals = take(self._lock)
             self._owner = me
             self._depth = 1
-            self._do_waiting()  # what died before must not be met any more, whoever was to see to it
+            try:
+                self._do_waiting()  # what died before must not be met any more, whoever was to see to it
+            except BaseException:  # nobody else lets go of the lock then
+                self.__exit__(None, None, None)
+                raise
         else:
             self._depth += 1
 
@@ -98,10 +102,15 @@ class RegistryLock:
 
     def _do_waiting(self) -> None:
         while self._waiting:
-            death = self._waiting.popleft()
+            death = self._waiting[0]
+            try:
+                if death.action is not None:
+                    death.action()
+            except Exception:  # what fails is not tried again; what is interrupted is
+                death.action = None
+                raise
+            self._waiting.popleft()
             self._watched.discard(death)
-            if death.action is not None:
-                death.action()
 
     def hold_for_fork(self, patience: float) -> bool:
         """Take the lock, unless that takes longer than so many seconds: then return False."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from opwright.dispatch.registry import registry
+from opwright.dispatch.removing import Removable
 from opwright.dispatch.rule_table import GivenRule, RuleTable
 from opwright.errors import RegistrationError
 from opwright.python_dispatch.modes import TorchDispatchMode
@@ -17,10 +18,11 @@ Rule = Callable[..., Any]
 RULES: Final[RuleTable[Rule]] = RuleTable()
 
 
-def register_rule(name: str, kind: type, rule: Rule) -> GivenRule[Rule]:
+def register_rule(name: str, kind: type, rule: Rule, held: list[Removable] | None = None) -> GivenRule[Rule]:
     """Register `rule(mode or class, func, types, args, kwargs)` for the operator of that qualified name.
 
     `kind` is a TorchDispatchMode or a Tensor subclass with `__torch_dispatch__`; exactly it, not what derives from it.
+    The rule is added to `held` as one step with that.
     Raises TypeError for another class and for what cannot be called, RegistrationError where there is a rule.
     """
     if not isinstance(kind, type) or not (
@@ -32,4 +34,4 @@ def register_rule(name: str, kind: type, rule: Rule) -> GivenRule[Rule]:
     with registry.lock:
         if RULES.find(name, kind) is not None:
             raise RegistrationError(f"{kind.__qualname__} already has a __torch_dispatch__ rule for {name}")
-        return RULES.put(name, rule, kind)
+        return RULES.put(name, rule, kind, held=held)

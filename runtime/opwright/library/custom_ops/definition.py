@@ -232,7 +232,7 @@ class CustomOpDef(Generic[P, R], Caller):
         with registry.lock:
             registered = self._registered.current()
             registered.put("fake", DispatchKey.Meta, Shim(fake_by(registered.operator, formula)), where)
-            registered.hold("meta", FORMULAS.put(self._qualname, formula))
+            registered.hold("meta", lambda held: FORMULAS.put(self._qualname, formula, held=held))
 
     def register_autograd(
         self, backward: Function, /, *, setup_context: Function | None = None, jvp: Function | None = None
@@ -254,7 +254,7 @@ class CustomOpDef(Generic[P, R], Caller):
             if jvp is None:
                 registered.drop("jvp")
             else:
-                registered.hold("jvp", give_jvp(operator, setup_context, jvp))
+                registered.hold("jvp", functools.partial(give_jvp, operator, setup_context, jvp))
             registered.put("autograd", DispatchKey.Autograd, formula, place_of(backward))
 
     def register_vmap(self, func: Function | None = None, /) -> Any:
@@ -263,7 +263,8 @@ class CustomOpDef(Generic[P, R], Caller):
 
         def register(function: Function) -> Function:
             with registry.lock:
-                self._registered.current().hold("vmap", REGISTERED.put(self._qualname, function))
+                current = self._registered.current()
+                current.hold("vmap", lambda held: REGISTERED.put(self._qualname, function, held=held))
             return function
 
         return register if func is None else register(func)
@@ -276,8 +277,10 @@ class CustomOpDef(Generic[P, R], Caller):
             from opwright.python_dispatch import register_rule
 
             with registry.lock:
-                rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
-                self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
+                self._registered.current().hold(
+                    ("torch_dispatch", torch_dispatch_class),
+                    functools.partial(register_rule, self._opoverload.name, torch_dispatch_class, function),
+                )
             return function
 
         return register if func is None else register(func)

@@ -9,6 +9,7 @@ from opwright.autograd.function_outputs import NOTHING
 from opwright.autograd.saved import save
 from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, set_rule
 from opwright.dispatch.operator import Operator
+from opwright.dispatch.removing import Removable
 from opwright.dispatch.rule_table import GivenRule
 from opwright.library.custom_ops.recording import context_of, new_node
 
@@ -17,15 +18,17 @@ __all__ = ["give_jvp"]
 Function = Callable[..., Any]
 
 
-def give_jvp(operator: Operator, setup_context: Function | None, jvp: Function) -> GivenRule[ForwardRule]:
+def give_jvp(
+    operator: Operator, setup_context: Function | None, jvp: Function, held: list[Removable]
+) -> GivenRule[ForwardRule]:
     """Make `jvp(ctx, *tangents)` the operator's forward rule. It gets a tangent or None for each positional argument,
-    and what `setup_context` saved, and returns the tangents of the results."""
+    and what `setup_context` saved, and returns the tangents of the results. The rule is added to `held`."""
     signature = operator.signature
     inputs = tuple(each.position for each in signature.tensors if each.position < signature.positional)
     outputs = tuple(range(len(signature.returns)))
     compute = _computed(operator, setup_context, jvp, inputs)
     formula = TangentFormula(compute, tuple(range(len(signature.names))), inputs, outputs, outputs)
-    return set_rule(operator, ForwardRule(inputs, (formula,)))
+    return set_rule(operator, ForwardRule(inputs, (formula,)), held=held)
 
 
 def _computed(

@@ -14,8 +14,9 @@ from opwright.dispatch.introspection import place_of
 from opwright.dispatch.kernel_forms import Shim, Wrapper
 from opwright.dispatch.meta_formulas import FORMULAS
 from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.registering import Removable, register
+from opwright.dispatch.registering import register
 from opwright.dispatch.registry import registry
+from opwright.dispatch.removing import Making
 from opwright.keys import DispatchKey
 from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.devices import keys_of_devices
@@ -78,10 +79,10 @@ def register_autograd(
     check_differentiable(operator)
     check_functions(operator, backward, setup_context, jvp)
     formula = Formula(operator, backward, setup_context)
-    made: list[Callable[[], Removable]] = []
+    made: list[Making] = []
     if jvp is not None:
         made.append(functools.partial(give_jvp, operator, setup_context, jvp))
-    made.append(lambda: register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
+    made.append(lambda held: register(operator, DispatchKey.Autograd, formula, where=place_of(backward), held=held))
     _library(operator.name, lib).keep(*made)
     return None
 
@@ -95,7 +96,7 @@ def register_vmap(op: Op, func: Function | None = None, /, *, lib: Library | Non
     name = find_operator(_name(op)).name
 
     def register_function(function: Function) -> Function:
-        _library(name, lib).keep(lambda: REGISTERED.put(name, function))
+        _library(name, lib).keep(lambda held: REGISTERED.put(name, function, held=held))
         return function
 
     return register_function if func is None else register_function(func)
@@ -110,7 +111,7 @@ def register_autocast(op: Op, device_type: str, cast_inputs: object, /, *, lib: 
     operator = find_operator(_name(op))
     dtypes = {available_device(device_type): as_dtype(cast_inputs)}
     wrapper = Wrapper(functools.partial(casting, dtypes), is_for_any=True, lets_record=True)
-    _library(operator.name, lib).keep(lambda: register(operator, DispatchKey.Autocast, wrapper))
+    _library(operator.name, lib).keep(lambda held: register(operator, DispatchKey.Autocast, wrapper, held=held))
     return None
 
 
@@ -124,8 +125,8 @@ def register_meta(op: Op, formula: str, /, *, lib: Library | None = None) -> Non
     found = formula_of(operator.name, operator.declaration, formula)
     kernel, where = Shim(fake_by(operator, found)), caller()
     _library(operator.name, lib).keep(
-        lambda: register(operator, DispatchKey.Meta, kernel, where=where),
-        lambda: FORMULAS.put(operator.name, found),
+        lambda held: register(operator, DispatchKey.Meta, kernel, where=where, held=held),
+        lambda held: FORMULAS.put(operator.name, found, held=held),
     )
     return None
 
@@ -149,7 +150,7 @@ def register_torch_dispatch(
     def register_function(function: Function) -> Function:
         from opwright.python_dispatch import register_rule
 
-        _library(name, lib).keep(lambda: register_rule(name, torch_dispatch_class, function))
+        _library(name, lib).keep(functools.partial(register_rule, name, torch_dispatch_class, function))
         return function
 
     return register_function if func is None else register_function(func)

@@ -8,8 +8,9 @@ from typing import Any
 from opwright.dispatch.kernel_forms import Kernel
 from opwright.dispatch.namespaces import forget
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import Removable, register
+from opwright.dispatch.registering import register
 from opwright.dispatch.registry import registry
+from opwright.dispatch.removing import Making, Removable, remove_all
 from opwright.keys import DispatchKey
 
 __all__ = ["Registered"]
@@ -32,22 +33,27 @@ class Registered:
     def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:
         """Register a kernel in place of the one for the same purpose."""
         with registry.lock:
-            self.hold(purpose, register(self.operator, key, kernel, where=where))
+            self.hold(purpose, lambda held: register(self.operator, key, kernel, where=where, held=held))
 
-    def hold(self, purpose: Any, made: Removable) -> None:
-        """Keep what was registered, in place of what there was for the same purpose."""
+    def hold(self, purpose: Any, make: Making) -> None:
+        """Register something and keep it, in place of what there was for the same purpose."""
+        made: list[Removable] = []
         with registry.lock:
-            earlier = self._held.pop(purpose, None)
-            self._held[purpose] = made
-            if earlier is not None:
-                earlier.remove()
+            try:
+                make(made)
+                self.drop(purpose)
+                self._held[purpose] = made[0]
+            except BaseException:  # an interrupt of a thread may come anywhere
+                remove_all(made)
+                raise
 
     def drop(self, purpose: Any) -> None:
         """Take one registration back."""
         with registry.lock:
-            earlier = self._held.pop(purpose, None)
+            earlier = self._held.get(purpose)
             if earlier is not None:
                 earlier.remove()
+                del self._held[purpose]
 
     def current(self) -> Registered:
         """Return the newest definition of the operator."""
@@ -68,8 +74,9 @@ class Registered:
 
 
 def _remove_all(held: dict[Any, Removable]) -> None:
-    while held:
-        held.popitem()[1].remove()
+    for purpose, each in reversed(tuple(held.items())):
+        each.remove()
+        del held[purpose]
 
 
 def _collect(operator: Operator, held: dict[Any, Removable]) -> None:

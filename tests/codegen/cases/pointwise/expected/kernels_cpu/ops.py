@@ -317,7 +317,11 @@ def swish_arrays(self: NDArray[Any], beta: float) -> Any:
     return swish(wrap(self), beta).array
 
 
-lerp_forms = KnownForms()
+def lerp_of_arrays(start: Any, end: Any, weight: Any) -> Any:
+    return start if weight is None else start + weight * (end - start)
+
+
+lerp_forms = KnownForms("TTO", lerp_of_arrays, (0, 1, 2))
 
 
 # lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor
@@ -340,13 +344,7 @@ def lerp(start: Tensor, end: Tensor, weight: Tensor | None) -> Tensor:
             form = lerp_forms.learn(key, rules.pointwise(start_, end_, weight_), start_, end_, weight_)
         if form.casts:
             start_, end_, weight_ = cast_operands(form, (start_, end_, weight_))
-        return known_result(
-            form,
-            start_ if weight_ is None else start_ + weight_ * (end_ - start_),
-            start_,
-            end_,
-            weight_,
-        )
+        return known_result(form, lerp_of_arrays(start_, end_, weight_), start_, end_, weight_)
     except Exception as error:
         name_kernel(error, "demo::lerp", "CPU")
         raise

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, dtypes, known_result, name_kernel, rules
@@ -49,7 +51,11 @@ def largest_values_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, in
         raise
 
 
-halve_default_forms = KnownForms()
+def halve_default_of_arrays(self: Any, rounding: Any) -> Any:
+    return np.divide(self, 2) if rounding is None else np.floor_divide(self, 2)
+
+
+halve_default_forms = KnownForms("TV", halve_default_of_arrays, (0, 1))
 
 
 # halve(Tensor self, str? rounding=None) -> Tensor
@@ -66,7 +72,7 @@ def halve_default(self: Tensor, rounding: str | None) -> Tensor:
             )
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), self_)
+        return known_result(form, halve_default_of_arrays(self_, rounding), self_)
     except Exception as error:
         name_kernel(error, "demo::halve", "CPU")
         raise
