@@ -25,6 +25,10 @@ SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
 # Bytecode is kept: hundreds of tests start a Python that imports Opwright.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Every core has a worker of pytest: threads of BLAS beside it would wait for each other.
+test: export OMP_NUM_THREADS = 1
+test: export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: help generate check test newest bench array-api demo clean
 
 help:   ## what there is to make
