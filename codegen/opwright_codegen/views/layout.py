@@ -24,9 +24,9 @@ __all__ = [
     "chained",
     "condition",
     "docstring",
+    "fill",
     "fill_comment",
     "fill_string",
-    "fill_value",
     "formula_lines",
     "guarded",
     "hugged",
@@ -130,7 +130,7 @@ def fill_comment(text: str) -> str:
         text = "".join([char if char.isprintable() else repr(char)[1:-1] for char in text])
     if len(text) <= LINE - 2:
         return f"# {text}"
-    first, *rest = _fill(text, LINE - 6)
+    first, *rest = fill(text, LINE - 6)
     return "\n".join((f"# {first.rstrip()}", *(f"#     {line.rstrip()}" for line in rest)))
 
 
@@ -139,17 +139,8 @@ def fill_string(text: str, indent: int) -> str:
     literal = quoted(text)
     if len(literal) + indent + 1 <= LINE:
         return literal
-    pieces = _fill(text, LINE - indent - 4 - text.count("\\") - text.count('"'))
+    pieces = fill(text, LINE - indent - 4 - text.count("\\") - text.count('"'))
     return f"\n{' ' * indent}".join(quoted(piece) for piece in pieces)
-
-
-def fill_value(text: str, indent: int, after: int) -> str:
-    """Return a string literal as the value behind a key of so many columns: in parentheses where it takes lines."""
-    literal = quoted(text)
-    if indent + after + len(literal) < LINE:
-        return literal
-    lines = literal if indent + 4 + len(literal) <= LINE else fill_string(text, indent + 4)
-    return f"(\n{' ' * (indent + 4)}{lines}\n{' ' * indent})"
 
 
 def docstring(text: str, indent: int) -> str:
@@ -158,7 +149,7 @@ def docstring(text: str, indent: int) -> str:
         return ""
     pad = " " * indent
     escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    lines = [part.rstrip() for line in escaped.split("\n") for part in _fill(line, LINE - indent - 3)]
+    lines = [part.rstrip() for line in escaped.split("\n") for part in fill(line, LINE - indent - 3)]
     body = "\n".join(f"{pad}{line}" if line else "" for line in lines).lstrip()
     before, after = (" " if body.startswith('"') else ""), (" " if body.endswith('"') else "")
     is_short = len(lines) == 1 and indent + len(body) + 8 <= LINE
@@ -172,7 +163,7 @@ def quoted(text: str) -> str:
     return string_text(text)
 
 
-def _fill(text: str, width: int) -> list[str]:
+def fill(text: str, width: int) -> list[str]:
     """Cut the text into pieces of at most `width`, broken after spaces; a word that is longer stays whole."""
     pieces = []
     while len(text) > width:

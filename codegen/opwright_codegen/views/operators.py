@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import assert_never
 
@@ -124,9 +125,11 @@ def namespace_view(
     project: Path | None = None,
     used: Sequence[UsedPackage] = (),
 ) -> NamespaceView:
-    """Return the operators of `namespace` in the order of the schema files, the made ones after them."""
+    """Return the operators of `namespace` in the order of the schema files. Among the overloads of a name declared ones
+    come before made ones: a call goes to the first that it fits, and names are given to them first."""
     own = {name: operator for name, operator in operators.operators.items() if operator.namespace == namespace}
-    names = NamespaceNames.of({name: operator.schema for name, operator in own.items()})
+    declared_first = sorted(own.values(), key=attrgetter("generated"))
+    names = NamespaceNames.of({operator.name: operator.schema for operator in declared_first})
     builtins = BuiltinNames(names.taken)
     skipped = len(namespace) + 2 if namespace else 0
     views = {}
@@ -154,7 +157,7 @@ def namespace_view(
         )
         packets.setdefault(schema.name.base, []).append(view)
     sources = {source.path: _source_path(source.path, project) for source in operators.sources}
-    grouped = {base: tuple(group) for base, group in packets.items()}
+    grouped = {base: tuple(sorted(group, key=attrgetter("operator.generated"))) for base, group in packets.items()}
     parts, homes = parts_of(grouped, sources, names.of_module)
     aliases = _aliases(used, views, names)
     calls = _calls(grouped, names, homes, aliases)

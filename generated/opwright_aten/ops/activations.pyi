@@ -61,11 +61,19 @@ def silu(input: A) -> A: ...
 @overload
 def silu(self: TensorLike, *, out: A) -> A: ...
 @overload
+def silu_(self: A) -> A: ...
+@overload
+def silu_(input: A) -> A: ...
+@overload
 def mish(self: A) -> A: ...
 @overload
 def mish(input: A) -> A: ...
 @overload
 def mish(self: TensorLike, *, out: A) -> A: ...
+@overload
+def mish_(self: A) -> A: ...
+@overload
+def mish_(input: A) -> A: ...
 @overload
 def elu(self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
 @overload
@@ -73,11 +81,19 @@ def elu(input: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1)
 @overload
 def elu(self: TensorLike, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: A) -> A: ...
 @overload
+def elu_(self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
+@overload
+def elu_(input: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
+@overload
 def celu(self: A, alpha: Scalar = 1.0) -> A: ...
 @overload
 def celu(input: A, alpha: Scalar = 1.0) -> A: ...
 @overload
 def celu(self: TensorLike, alpha: Scalar = 1.0, *, out: A) -> A: ...
+@overload
+def celu_(self: A, alpha: Scalar = 1.0) -> A: ...
+@overload
+def celu_(input: A, alpha: Scalar = 1.0) -> A: ...
 @overload
 def selu(self: A) -> A: ...
 @overload
@@ -92,6 +108,10 @@ def leaky_relu(self: A, negative_slope: Scalar = 0.01) -> A: ...
 def leaky_relu(input: A, negative_slope: Scalar = 0.01) -> A: ...
 @overload
 def leaky_relu(self: TensorLike, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
+@overload
+def leaky_relu_(self: A, negative_slope: Scalar = 0.01) -> A: ...
+@overload
+def leaky_relu_(input: A, negative_slope: Scalar = 0.01) -> A: ...
 @overload
 def prelu(self: A, weight: A) -> A: ...
 @overload
@@ -266,6 +286,10 @@ def hardtanh(input: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
 @overload
 def hardtanh(self: TensorLike, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
 @overload
+def hardtanh_(self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
+@overload
+def hardtanh_(input: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
+@overload
 def relu6(self: A) -> A: ...
 @overload
 def relu6(input: A) -> A: ...
@@ -280,11 +304,19 @@ def hardsigmoid(input: A) -> A: ...
 @overload
 def hardsigmoid(self: TensorLike, *, out: A) -> A: ...
 @overload
+def hardsigmoid_(self: A) -> A: ...
+@overload
+def hardsigmoid_(input: A) -> A: ...
+@overload
 def hardswish(self: A) -> A: ...
 @overload
 def hardswish(input: A) -> A: ...
 @overload
 def hardswish(self: TensorLike, *, out: A) -> A: ...
+@overload
+def hardswish_(self: A) -> A: ...
+@overload
+def hardswish_(input: A) -> A: ...
 @overload
 def hardshrink(self: A, lambd: Scalar = 0.5) -> A: ...
 @overload
@@ -304,6 +336,10 @@ def threshold(input: A, threshold: Scalar, value: Scalar) -> A: ...
 @overload
 def threshold(self: TensorLike, threshold: Scalar, value: Scalar, *, out: A) -> A: ...
 @overload
+def threshold_(self: A, threshold: Scalar, value: Scalar) -> A: ...
+@overload
+def threshold_(input: A, threshold: Scalar, value: Scalar) -> A: ...
+@overload
 def threshold_backward(grad_output: A, self: A, threshold: Scalar) -> A: ...
 @overload
 def threshold_backward(grad_output: A, input: A, threshold: Scalar) -> A: ...
@@ -321,54 +357,52 @@ def glu(input: A, dim: int = -1) -> A: ...
 def glu(a: A, axis: int = -1) -> A: ...
 @overload
 def glu(self: TensorLike, dim: int = -1, *, out: A) -> A: ...
-@overload
-def silu_(self: A) -> A: ...
-@overload
-def silu_(input: A) -> A: ...
-@overload
-def mish_(self: A) -> A: ...
-@overload
-def mish_(input: A) -> A: ...
-@overload
-def elu_(self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
-@overload
-def elu_(input: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
-@overload
-def celu_(self: A, alpha: Scalar = 1.0) -> A: ...
-@overload
-def celu_(input: A, alpha: Scalar = 1.0) -> A: ...
-@overload
-def leaky_relu_(self: A, negative_slope: Scalar = 0.01) -> A: ...
-@overload
-def leaky_relu_(input: A, negative_slope: Scalar = 0.01) -> A: ...
-@overload
-def hardtanh_(self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
-@overload
-def hardtanh_(input: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
-@overload
-def hardsigmoid_(self: A) -> A: ...
-@overload
-def hardsigmoid_(input: A) -> A: ...
-@overload
-def hardswish_(self: A) -> A: ...
-@overload
-def hardswish_(input: A) -> A: ...
-@overload
-def threshold_(self: A, threshold: Scalar, value: Scalar) -> A: ...
-@overload
-def threshold_(input: A, threshold: Scalar, value: Scalar) -> A: ...
 
 class _silu_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _silu_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _silu__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _silu__operator(_silu__call, Operator): ...
+
 class _mish_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _mish_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _mish__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _mish__operator(_mish__call, Operator): ...
 
 class _elu_default_operator(Operator):
     def __call__(_op, self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
 
+class _elu_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: A
+    ) -> A: ...
+
+class _elu__call:
+    def __call__(_op, self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
+
+class _elu__operator(_elu__call, Operator): ...
+
 class _celu_default_operator(Operator):
     def __call__(_op, self: A, alpha: Scalar = 1.0) -> A: ...
+
+class _celu_out_operator(Operator):
+    def __call__(_op, self: TensorLike, alpha: Scalar = 1.0, *, out: A) -> A: ...
+
+class _celu__call:
+    def __call__(_op, self: A, alpha: Scalar = 1.0) -> A: ...
+
+class _celu__operator(_celu__call, Operator): ...
 
 class _selu_call:
     def __call__(_op, self: A) -> A: ...
@@ -382,6 +416,14 @@ class _selu__operator(_selu__call, Operator): ...
 
 class _leaky_relu_default_operator(Operator):
     def __call__(_op, self: A, negative_slope: Scalar = 0.01) -> A: ...
+
+class _leaky_relu_out_operator(Operator):
+    def __call__(_op, self: TensorLike, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
+
+class _leaky_relu__call:
+    def __call__(_op, self: A, negative_slope: Scalar = 0.01) -> A: ...
+
+class _leaky_relu__operator(_leaky_relu__call, Operator): ...
 
 class _prelu_call:
     @overload
@@ -522,8 +564,14 @@ class _rrelu_with_noise_functional_operator(_rrelu_with_noise_functional_call, O
 class _softplus_default_operator(Operator):
     def __call__(_op, self: A, beta: Scalar = 1, threshold: Scalar = 20) -> A: ...
 
+class _softplus_out_operator(Operator):
+    def __call__(_op, self: TensorLike, beta: Scalar = 1, threshold: Scalar = 20, *, out: A) -> A: ...
+
 class _log_sigmoid_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _log_sigmoid_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _log_sigmoid_forward_default_operator(Operator):
     def __call__(_op, self: A) -> log_sigmoid_forward_default_result[A]: ...
@@ -533,6 +581,14 @@ class _log_sigmoid_forward_output_operator(Operator):
 
 class _hardtanh_default_operator(Operator):
     def __call__(_op, self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
+
+class _hardtanh_out_operator(Operator):
+    def __call__(_op, self: TensorLike, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
+
+class _hardtanh__call:
+    def __call__(_op, self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
+
+class _hardtanh__operator(_hardtanh__call, Operator): ...
 
 class _relu6_call:
     def __call__(_op, self: A) -> A: ...
@@ -547,14 +603,36 @@ class _relu6__operator(_relu6__call, Operator): ...
 class _hardsigmoid_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _hardsigmoid_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _hardsigmoid__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _hardsigmoid__operator(_hardsigmoid__call, Operator): ...
+
 class _hardswish_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _hardswish_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _hardswish__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _hardswish__operator(_hardswish__call, Operator): ...
 
 class _hardshrink_default_operator(Operator):
     def __call__(_op, self: A, lambd: Scalar = 0.5) -> A: ...
 
+class _hardshrink_out_operator(Operator):
+    def __call__(_op, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
+
 class _softshrink_default_operator(Operator):
     def __call__(_op, self: A, lambd: Scalar = 0.5) -> A: ...
+
+class _softshrink_out_operator(Operator):
+    def __call__(_op, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
 
 class _threshold_default_call:
     def __call__(_op, self: A, threshold: Scalar, value: Scalar) -> A: ...
@@ -562,6 +640,14 @@ class _threshold_default_call:
 class _threshold_default_operator(_threshold_default_call, Operator): ...
 
 threshold_default: _threshold_default_call
+
+class _threshold_out_operator(Operator):
+    def __call__(_op, self: TensorLike, threshold: Scalar, value: Scalar, *, out: A) -> A: ...
+
+class _threshold__call:
+    def __call__(_op, self: A, threshold: Scalar, value: Scalar) -> A: ...
+
+class _threshold__operator(_threshold__call, Operator): ...
 
 class _threshold_backward_default_operator(Operator):
     @overload
@@ -577,92 +663,6 @@ class _threshold_backward_grad_input_operator(Operator):
 class _glu_default_operator(Operator):
     def __call__(_op, self: A, dim: int = -1) -> A: ...
 
-class _silu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _silu__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _silu__operator(_silu__call, Operator): ...
-
-class _mish_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _mish__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _mish__operator(_mish__call, Operator): ...
-
-class _elu_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: A
-    ) -> A: ...
-
-class _elu__call:
-    def __call__(_op, self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
-
-class _elu__operator(_elu__call, Operator): ...
-
-class _celu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, alpha: Scalar = 1.0, *, out: A) -> A: ...
-
-class _celu__call:
-    def __call__(_op, self: A, alpha: Scalar = 1.0) -> A: ...
-
-class _celu__operator(_celu__call, Operator): ...
-
-class _leaky_relu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
-
-class _leaky_relu__call:
-    def __call__(_op, self: A, negative_slope: Scalar = 0.01) -> A: ...
-
-class _leaky_relu__operator(_leaky_relu__call, Operator): ...
-
-class _softplus_out_operator(Operator):
-    def __call__(_op, self: TensorLike, beta: Scalar = 1, threshold: Scalar = 20, *, out: A) -> A: ...
-
-class _log_sigmoid_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _hardtanh_out_operator(Operator):
-    def __call__(_op, self: TensorLike, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
-
-class _hardtanh__call:
-    def __call__(_op, self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
-
-class _hardtanh__operator(_hardtanh__call, Operator): ...
-
-class _hardsigmoid_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _hardsigmoid__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _hardsigmoid__operator(_hardsigmoid__call, Operator): ...
-
-class _hardswish_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _hardswish__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _hardswish__operator(_hardswish__call, Operator): ...
-
-class _hardshrink_out_operator(Operator):
-    def __call__(_op, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
-
-class _softshrink_out_operator(Operator):
-    def __call__(_op, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
-
-class _threshold_out_operator(Operator):
-    def __call__(_op, self: TensorLike, threshold: Scalar, value: Scalar, *, out: A) -> A: ...
-
-class _threshold__call:
-    def __call__(_op, self: A, threshold: Scalar, value: Scalar) -> A: ...
-
-class _threshold__operator(_threshold__call, Operator): ...
-
 class _glu_out_operator(Operator):
     def __call__(_op, self: TensorLike, dim: int = -1, *, out: A) -> A: ...
 
@@ -676,6 +676,9 @@ class _silu_packet(_silu_packet_call):
     default: _silu_default_operator
     out: _silu_out_operator
 
+class _silu__packet(_silu__call, Packet):
+    default: _silu__operator
+
 class _mish_packet_call(Packet):
     @overload
     def __call__(_op, self: A) -> A: ...
@@ -685,6 +688,9 @@ class _mish_packet_call(Packet):
 class _mish_packet(_mish_packet_call):
     default: _mish_default_operator
     out: _mish_out_operator
+
+class _mish__packet(_mish__call, Packet):
+    default: _mish__operator
 
 class _elu_packet_call(Packet):
     @overload
@@ -698,6 +704,9 @@ class _elu_packet(_elu_packet_call):
     default: _elu_default_operator
     out: _elu_out_operator
 
+class _elu__packet(_elu__call, Packet):
+    default: _elu__operator
+
 class _celu_packet_call(Packet):
     @overload
     def __call__(_op, self: A, alpha: Scalar = 1.0) -> A: ...
@@ -707,6 +716,9 @@ class _celu_packet_call(Packet):
 class _celu_packet(_celu_packet_call):
     default: _celu_default_operator
     out: _celu_out_operator
+
+class _celu__packet(_celu__call, Packet):
+    default: _celu__operator
 
 class _selu_packet(_selu_call, Packet):
     default: _selu_operator
@@ -723,6 +735,9 @@ class _leaky_relu_packet_call(Packet):
 class _leaky_relu_packet(_leaky_relu_packet_call):
     default: _leaky_relu_default_operator
     out: _leaky_relu_out_operator
+
+class _leaky_relu__packet(_leaky_relu__call, Packet):
+    default: _leaky_relu__operator
 
 class _prelu_packet(_prelu_call, Packet):
     default: _prelu_operator
@@ -830,6 +845,9 @@ class _hardtanh_packet(_hardtanh_packet_call):
     default: _hardtanh_default_operator
     out: _hardtanh_out_operator
 
+class _hardtanh__packet(_hardtanh__call, Packet):
+    default: _hardtanh__operator
+
 class _relu6_packet(_relu6_call, Packet):
     default: _relu6_operator
 
@@ -846,6 +864,9 @@ class _hardsigmoid_packet(_hardsigmoid_packet_call):
     default: _hardsigmoid_default_operator
     out: _hardsigmoid_out_operator
 
+class _hardsigmoid__packet(_hardsigmoid__call, Packet):
+    default: _hardsigmoid__operator
+
 class _hardswish_packet_call(Packet):
     @overload
     def __call__(_op, self: A) -> A: ...
@@ -855,6 +876,9 @@ class _hardswish_packet_call(Packet):
 class _hardswish_packet(_hardswish_packet_call):
     default: _hardswish_default_operator
     out: _hardswish_out_operator
+
+class _hardswish__packet(_hardswish__call, Packet):
+    default: _hardswish__operator
 
 class _hardshrink_packet_call(Packet):
     @overload
@@ -886,6 +910,9 @@ class _threshold_packet(_threshold_packet_call):
     default: _threshold_default_operator
     out: _threshold_out_operator
 
+class _threshold__packet(_threshold__call, Packet):
+    default: _threshold__operator
+
 class _threshold_backward_packet_call(Packet):
     @overload
     def __call__(_op, grad_output: A, self: A, threshold: Scalar) -> A: ...
@@ -910,43 +937,21 @@ class _glu_packet(_glu_packet_call):
     default: _glu_default_operator
     out: _glu_out_operator
 
-class _silu__packet(_silu__call, Packet):
-    default: _silu__operator
-
-class _mish__packet(_mish__call, Packet):
-    default: _mish__operator
-
-class _elu__packet(_elu__call, Packet):
-    default: _elu__operator
-
-class _celu__packet(_celu__call, Packet):
-    default: _celu__operator
-
-class _leaky_relu__packet(_leaky_relu__call, Packet):
-    default: _leaky_relu__operator
-
-class _hardtanh__packet(_hardtanh__call, Packet):
-    default: _hardtanh__operator
-
-class _hardsigmoid__packet(_hardsigmoid__call, Packet):
-    default: _hardsigmoid__operator
-
-class _hardswish__packet(_hardswish__call, Packet):
-    default: _hardswish__operator
-
-class _threshold__packet(_threshold__call, Packet):
-    default: _threshold__operator
-
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
     silu: _silu_packet
+    silu_: _silu__packet
     mish: _mish_packet
+    mish_: _mish__packet
     elu: _elu_packet
+    elu_: _elu__packet
     celu: _celu_packet
+    celu_: _celu__packet
     selu: _selu_packet
     selu_: _selu__packet
     leaky_relu: _leaky_relu_packet
+    leaky_relu_: _leaky_relu__packet
     prelu: _prelu_packet
     _prelu_kernel: __prelu_kernel_packet
     rrelu: _rrelu_packet
@@ -958,21 +963,16 @@ class Namespace:
     log_sigmoid: _log_sigmoid_packet
     log_sigmoid_forward: _log_sigmoid_forward_packet
     hardtanh: _hardtanh_packet
+    hardtanh_: _hardtanh__packet
     relu6: _relu6_packet
     relu6_: _relu6__packet
     hardsigmoid: _hardsigmoid_packet
+    hardsigmoid_: _hardsigmoid__packet
     hardswish: _hardswish_packet
+    hardswish_: _hardswish__packet
     hardshrink: _hardshrink_packet
     softshrink: _softshrink_packet
     threshold: _threshold_packet
+    threshold_: _threshold__packet
     threshold_backward: _threshold_backward_packet
     glu: _glu_packet
-    silu_: _silu__packet
-    mish_: _mish__packet
-    elu_: _elu__packet
-    celu_: _celu__packet
-    leaky_relu_: _leaky_relu__packet
-    hardtanh_: _hardtanh__packet
-    hardsigmoid_: _hardsigmoid__packet
-    hardswish_: _hardswish__packet
-    threshold_: _threshold__packet

@@ -651,6 +651,22 @@ class _convolution_default_operator(Operator):
         groups: int,
     ) -> Tensor: ...
 
+class _convolution_out_operator(Operator):
+    def __call__(
+        _op,
+        input: TensorLike,
+        weight: TensorLike,
+        bias: TensorLike | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        *,
+        out: A,
+    ) -> A: ...
+
 class __convolution_default_operator(Operator):
     @overload
     def __call__(
@@ -720,6 +736,26 @@ class __convolution_default_operator(Operator):
         cudnn_enabled: bool,
         allow_tf32: bool,
     ) -> Tensor: ...
+
+class __convolution_out_operator(Operator):
+    def __call__(
+        _op,
+        input: TensorLike,
+        weight: TensorLike,
+        bias: TensorLike | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+        allow_tf32: bool,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _conv1d_default_call:
     @overload
@@ -1187,53 +1223,6 @@ class _im2col_default_operator(Operator):
         stride: Sequence[int] | int,
     ) -> A: ...
 
-class _col2im_default_operator(Operator):
-    def __call__(
-        _op,
-        self: A,
-        output_size: Sequence[int] | int,
-        kernel_size: Sequence[int] | int,
-        dilation: Sequence[int] | int,
-        padding: Sequence[int] | int,
-        stride: Sequence[int] | int,
-    ) -> A: ...
-
-class _convolution_out_operator(Operator):
-    def __call__(
-        _op,
-        input: TensorLike,
-        weight: TensorLike,
-        bias: TensorLike | None,
-        stride: Sequence[int],
-        padding: Sequence[int],
-        dilation: Sequence[int],
-        transposed: bool,
-        output_padding: Sequence[int],
-        groups: int,
-        *,
-        out: A,
-    ) -> A: ...
-
-class __convolution_out_operator(Operator):
-    def __call__(
-        _op,
-        input: TensorLike,
-        weight: TensorLike,
-        bias: TensorLike | None,
-        stride: Sequence[int],
-        padding: Sequence[int],
-        dilation: Sequence[int],
-        transposed: bool,
-        output_padding: Sequence[int],
-        groups: int,
-        benchmark: bool,
-        deterministic: bool,
-        cudnn_enabled: bool,
-        allow_tf32: bool,
-        *,
-        out: A,
-    ) -> A: ...
-
 class _im2col_out_operator(Operator):
     def __call__(
         _op,
@@ -1244,6 +1233,17 @@ class _im2col_out_operator(Operator):
         stride: Sequence[int] | int,
         *,
         out: A,
+    ) -> A: ...
+
+class _col2im_default_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        output_size: Sequence[int] | int,
+        kernel_size: Sequence[int] | int,
+        dilation: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        stride: Sequence[int] | int,
     ) -> A: ...
 
 class _col2im_out_operator(Operator):

@@ -1113,6 +1113,10 @@ def copy(self: NDArray[Any], src: Tensor, non_blocking: bool = False) -> Tensor:
 @overload
 def copy(self: TensorLike, src: TensorLike, non_blocking: bool = False, *, out: A) -> A: ...
 @overload
+def copy_(self: A, src: TensorLike, non_blocking: bool = False) -> A: ...
+@overload
+def copy_(input: A, src: TensorLike, non_blocking: bool = False) -> A: ...
+@overload
 def fill(self: A, value: Scalar) -> A: ...
 @overload
 def fill(input: A, value: Scalar) -> A: ...
@@ -1129,11 +1133,23 @@ def fill(self: TensorLike, value: Scalar, *, out: A) -> A: ...
 @overload
 def fill(self: TensorLike, value: TensorLike, *, out: A) -> A: ...
 @overload
+def fill_(self: A, value: Scalar) -> A: ...
+@overload
+def fill_(input: A, value: Scalar) -> A: ...
+@overload
+def fill_(self: A, value: TensorLike) -> A: ...
+@overload
+def fill_(input: A, value: TensorLike) -> A: ...
+@overload
 def zero(self: A) -> A: ...
 @overload
 def zero(input: A) -> A: ...
 @overload
 def zero(self: TensorLike, *, out: A) -> A: ...
+@overload
+def zero_(self: A) -> A: ...
+@overload
+def zero_(input: A) -> A: ...
 @overload
 def clone(self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
 @overload
@@ -1310,22 +1326,6 @@ def _assert_async(input: TensorLike, assert_msg: str) -> None: ...
 def _local_scalar_dense(self: TensorLike) -> Scalar: ...
 @overload
 def _local_scalar_dense(input: TensorLike) -> Scalar: ...
-@overload
-def copy_(self: A, src: TensorLike, non_blocking: bool = False) -> A: ...
-@overload
-def copy_(input: A, src: TensorLike, non_blocking: bool = False) -> A: ...
-@overload
-def fill_(self: A, value: Scalar) -> A: ...
-@overload
-def fill_(input: A, value: Scalar) -> A: ...
-@overload
-def fill_(self: A, value: TensorLike) -> A: ...
-@overload
-def fill_(input: A, value: TensorLike) -> A: ...
-@overload
-def zero_(self: A) -> A: ...
-@overload
-def zero_(input: A) -> A: ...
 
 class _empty_memory_format_operator(Operator):
     def __call__(
@@ -1398,6 +1398,9 @@ class _scalar_tensor_default_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+
+class _scalar_tensor_out_operator(Operator):
+    def __call__(_op, s: Scalar, *, out: A) -> A: ...
 
 class _arange_default_call:
     def __call__(
@@ -1537,6 +1540,9 @@ class _linspace_Tensor_Tensor_operator(_linspace_Tensor_Tensor_call, Operator): 
 
 linspace_Tensor_Tensor: _linspace_Tensor_Tensor_call
 
+class _linspace_Tensor_Tensor_out_operator(Operator):
+    def __call__(_op, start: TensorLike, end: TensorLike, steps: int, *, out: A) -> A: ...
+
 class _linspace_Tensor_Scalar_call:
     def __call__(
         _op,
@@ -1554,6 +1560,9 @@ class _linspace_Tensor_Scalar_operator(_linspace_Tensor_Scalar_call, Operator): 
 
 linspace_Tensor_Scalar: _linspace_Tensor_Scalar_call
 
+class _linspace_Tensor_Scalar_out_operator(Operator):
+    def __call__(_op, start: TensorLike, end: Scalar, steps: int, *, out: A) -> A: ...
+
 class _linspace_Scalar_Tensor_call:
     def __call__(
         _op,
@@ -1570,6 +1579,9 @@ class _linspace_Scalar_Tensor_call:
 class _linspace_Scalar_Tensor_operator(_linspace_Scalar_Tensor_call, Operator): ...
 
 linspace_Scalar_Tensor: _linspace_Scalar_Tensor_call
+
+class _linspace_Scalar_Tensor_out_operator(Operator):
+    def __call__(_op, start: Scalar, end: TensorLike, steps: int, *, out: A) -> A: ...
 
 class _logspace_default_call:
     def __call__(
@@ -1634,6 +1646,9 @@ class _logspace_Tensor_Tensor_operator(_logspace_Tensor_Tensor_call, Operator): 
 
 logspace_Tensor_Tensor: _logspace_Tensor_Tensor_call
 
+class _logspace_Tensor_Tensor_out_operator(Operator):
+    def __call__(_op, start: TensorLike, end: TensorLike, steps: int, base: float = 10.0, *, out: A) -> A: ...
+
 class _logspace_Tensor_Scalar_call:
     def __call__(
         _op,
@@ -1651,6 +1666,9 @@ class _logspace_Tensor_Scalar_call:
 class _logspace_Tensor_Scalar_operator(_logspace_Tensor_Scalar_call, Operator): ...
 
 logspace_Tensor_Scalar: _logspace_Tensor_Scalar_call
+
+class _logspace_Tensor_Scalar_out_operator(Operator):
+    def __call__(_op, start: TensorLike, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
 
 class _logspace_Scalar_Tensor_call:
     def __call__(
@@ -1670,6 +1688,9 @@ class _logspace_Scalar_Tensor_operator(_logspace_Scalar_Tensor_call, Operator): 
 
 logspace_Scalar_Tensor: _logspace_Scalar_Tensor_call
 
+class _logspace_Scalar_Tensor_out_operator(Operator):
+    def __call__(_op, start: Scalar, end: TensorLike, steps: int, base: float = 10.0, *, out: A) -> A: ...
+
 class _empty_permuted_default_operator(Operator):
     def __call__(
         _op,
@@ -1681,6 +1702,9 @@ class _empty_permuted_default_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+
+class _empty_permuted_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
 
 class _vander_call:
     def __call__(_op, x: A, N: int | None = None, increasing: bool = False) -> A: ...
@@ -1736,6 +1760,11 @@ class _full_like_default_operator(Operator):
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
 
+class _full_like_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A
+    ) -> A: ...
+
 class _rand_like_default_call:
     def __call__(
         _op,
@@ -1752,6 +1781,9 @@ class _rand_like_default_operator(_rand_like_default_call, Operator): ...
 
 rand_like_default: _rand_like_default_call
 
+class _rand_like_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
 class _randn_like_default_call:
     def __call__(
         _op,
@@ -1767,6 +1799,9 @@ class _randn_like_default_call:
 class _randn_like_default_operator(_randn_like_default_call, Operator): ...
 
 randn_like_default: _randn_like_default_call
+
+class _randn_like_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _rand_like_generator_call:
     def __call__(
@@ -1785,6 +1820,11 @@ class _rand_like_generator_operator(_rand_like_generator_call, Operator): ...
 
 rand_like_generator: _rand_like_generator_call
 
+class _rand_like_generator_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: A
+    ) -> A: ...
+
 class _randn_like_generator_call:
     def __call__(
         _op,
@@ -1802,6 +1842,11 @@ class _randn_like_generator_operator(_randn_like_generator_call, Operator): ...
 
 randn_like_generator: _randn_like_generator_call
 
+class _randn_like_generator_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: A
+    ) -> A: ...
+
 class _randint_like_default_call:
     def __call__(
         _op,
@@ -1818,6 +1863,9 @@ class _randint_like_default_call:
 class _randint_like_default_operator(_randint_like_default_call, Operator): ...
 
 randint_like_default: _randint_like_default_call
+
+class _randint_like_out_operator(Operator):
+    def __call__(_op, self: TensorLike, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _randint_like_Tensor_call:
     @overload
@@ -1861,6 +1909,11 @@ class _randint_like_Tensor_operator(_randint_like_Tensor_call, Operator): ...
 
 randint_like_Tensor: _randint_like_Tensor_call
 
+class _randint_like_Tensor_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, high: TensorLike, *, memory_format: MemoryFormat | None = None, out: A
+    ) -> A: ...
+
 class _randint_like_low_dtype_call:
     def __call__(
         _op,
@@ -1879,6 +1932,11 @@ class _randint_like_low_dtype_operator(_randint_like_low_dtype_call, Operator): 
 
 randint_like_low_dtype: _randint_like_low_dtype_call
 
+class _randint_like_low_dtype_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, low: int, high: int, *, memory_format: MemoryFormat | None = None, out: A
+    ) -> A: ...
+
 class _randint_like_generator_call:
     def __call__(
         _op,
@@ -1896,6 +1954,17 @@ class _randint_like_generator_call:
 class _randint_like_generator_operator(_randint_like_generator_call, Operator): ...
 
 randint_like_generator: _randint_like_generator_call
+
+class _randint_like_generator_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        high: int,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
 
 class _randint_like_Tensor_generator_call:
     @overload
@@ -1942,6 +2011,17 @@ class _randint_like_Tensor_generator_operator(_randint_like_Tensor_generator_cal
 
 randint_like_Tensor_generator: _randint_like_Tensor_generator_call
 
+class _randint_like_Tensor_generator_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        high: TensorLike,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
+
 class _randint_like_low_generator_dtype_call:
     def __call__(
         _op,
@@ -1961,6 +2041,18 @@ class _randint_like_low_generator_dtype_operator(_randint_like_low_generator_dty
 
 randint_like_low_generator_dtype: _randint_like_low_generator_dtype_call
 
+class _randint_like_low_generator_dtype_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        low: int,
+        high: int,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
+
 class _new_empty_default_operator(Operator):
     def __call__(
         _op,
@@ -1972,6 +2064,9 @@ class _new_empty_default_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> A: ...
+
+class _new_empty_out_operator(Operator):
+    def __call__(_op, self: TensorLike, size: Sequence[int], *, out: A) -> A: ...
 
 class _new_empty_strided_default_operator(Operator):
     def __call__(
@@ -1986,6 +2081,9 @@ class _new_empty_strided_default_operator(Operator):
         pin_memory: bool | None = None,
     ) -> A: ...
 
+class _new_empty_strided_out_operator(Operator):
+    def __call__(_op, self: TensorLike, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+
 class _new_zeros_default_operator(Operator):
     def __call__(
         _op,
@@ -1997,6 +2095,9 @@ class _new_zeros_default_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> A: ...
+
+class _new_zeros_out_operator(Operator):
+    def __call__(_op, self: TensorLike, size: Sequence[int], *, out: A) -> A: ...
 
 class _new_ones_default_operator(Operator):
     def __call__(
@@ -2010,6 +2111,9 @@ class _new_ones_default_operator(Operator):
         pin_memory: bool | None = None,
     ) -> A: ...
 
+class _new_ones_out_operator(Operator):
+    def __call__(_op, self: TensorLike, size: Sequence[int], *, out: A) -> A: ...
+
 class _new_full_default_operator(Operator):
     def __call__(
         _op,
@@ -2022,6 +2126,9 @@ class _new_full_default_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> A: ...
+
+class _new_full_out_operator(Operator):
+    def __call__(_op, self: TensorLike, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
 
 class _hann_window_default_call:
     def __call__(
@@ -2037,6 +2144,9 @@ class _hann_window_default_call:
 class _hann_window_default_operator(_hann_window_default_call, Operator): ...
 
 hann_window_default: _hann_window_default_call
+
+class _hann_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
 
 class _hann_window_periodic_call:
     def __call__(
@@ -2054,6 +2164,9 @@ class _hann_window_periodic_operator(_hann_window_periodic_call, Operator): ...
 
 hann_window_periodic: _hann_window_periodic_call
 
+class _hann_window_periodic_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+
 class _hamming_window_default_call:
     def __call__(
         _op,
@@ -2068,6 +2181,9 @@ class _hamming_window_default_call:
 class _hamming_window_default_operator(_hamming_window_default_call, Operator): ...
 
 hamming_window_default: _hamming_window_default_call
+
+class _hamming_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
 
 class _hamming_window_periodic_call:
     def __call__(
@@ -2085,6 +2201,9 @@ class _hamming_window_periodic_operator(_hamming_window_periodic_call, Operator)
 
 hamming_window_periodic: _hamming_window_periodic_call
 
+class _hamming_window_periodic_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+
 class _hamming_window_periodic_alpha_call:
     def __call__(
         _op,
@@ -2101,6 +2220,9 @@ class _hamming_window_periodic_alpha_call:
 class _hamming_window_periodic_alpha_operator(_hamming_window_periodic_alpha_call, Operator): ...
 
 hamming_window_periodic_alpha: _hamming_window_periodic_alpha_call
+
+class _hamming_window_periodic_alpha_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, alpha: float, *, out: A) -> A: ...
 
 class _hamming_window_periodic_alpha_beta_call:
     def __call__(
@@ -2138,6 +2260,9 @@ class _bartlett_window_default_operator(_bartlett_window_default_call, Operator)
 
 bartlett_window_default: _bartlett_window_default_call
 
+class _bartlett_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+
 class _bartlett_window_periodic_call:
     def __call__(
         _op,
@@ -2171,6 +2296,9 @@ class _blackman_window_default_call:
 class _blackman_window_default_operator(_blackman_window_default_call, Operator): ...
 
 blackman_window_default: _blackman_window_default_call
+
+class _blackman_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
 
 class _blackman_window_periodic_call:
     def __call__(
@@ -2206,6 +2334,9 @@ class _kaiser_window_default_operator(_kaiser_window_default_call, Operator): ..
 
 kaiser_window_default: _kaiser_window_default_call
 
+class _kaiser_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+
 class _kaiser_window_periodic_call:
     def __call__(
         _op,
@@ -2221,6 +2352,9 @@ class _kaiser_window_periodic_call:
 class _kaiser_window_periodic_operator(_kaiser_window_periodic_call, Operator): ...
 
 kaiser_window_periodic: _kaiser_window_periodic_call
+
+class _kaiser_window_periodic_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
 
 class _kaiser_window_beta_call:
     def __call__(
@@ -2289,12 +2423,30 @@ class _copy_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], src: Tensor, non_blocking: bool = False) -> Tensor: ...
 
+class _copy_out_operator(Operator):
+    def __call__(_op, self: TensorLike, src: TensorLike, non_blocking: bool = False, *, out: A) -> A: ...
+
+class _copy__call:
+    def __call__(_op, self: A, src: TensorLike, non_blocking: bool = False) -> A: ...
+
+class _copy__operator(_copy__call, Operator): ...
+
 class _fill_Scalar_call:
     def __call__(_op, self: A, value: Scalar) -> A: ...
 
 class _fill_Scalar_operator(_fill_Scalar_call, Operator): ...
 
 fill_Scalar: _fill_Scalar_call
+
+class _fill_Scalar_out_operator(Operator):
+    def __call__(_op, self: TensorLike, value: Scalar, *, out: A) -> A: ...
+
+class _fill__Scalar_call:
+    def __call__(_op, self: A, value: Scalar) -> A: ...
+
+class _fill__Scalar_operator(_fill__Scalar_call, Operator): ...
+
+fill__Scalar: _fill__Scalar_call
 
 class _fill_Tensor_call:
     @overload
@@ -2308,11 +2460,32 @@ class _fill_Tensor_operator(_fill_Tensor_call, Operator): ...
 
 fill_Tensor: _fill_Tensor_call
 
+class _fill_Tensor_out_operator(Operator):
+    def __call__(_op, self: TensorLike, value: TensorLike, *, out: A) -> A: ...
+
+class _fill__Tensor_call:
+    def __call__(_op, self: A, value: TensorLike) -> A: ...
+
+class _fill__Tensor_operator(_fill__Tensor_call, Operator): ...
+
+fill__Tensor: _fill__Tensor_call
+
 class _zero_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _zero_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _zero__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _zero__operator(_zero__call, Operator): ...
+
 class _clone_default_operator(Operator):
     def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
+
+class _clone_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _lift_fresh_call:
     def __call__(_op, self: A) -> A: ...
@@ -2345,6 +2518,11 @@ class __to_copy_default_operator(Operator):
         pin_memory: bool | None = None,
         non_blocking: bool = False,
         memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class __to_copy_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: A
     ) -> A: ...
 
 class _to_dtype_layout_call:
@@ -2480,184 +2658,6 @@ class __local_scalar_dense_call:
     def __call__(_op, self: TensorLike) -> Scalar: ...
 
 class __local_scalar_dense_operator(__local_scalar_dense_call, Operator): ...
-
-class _scalar_tensor_out_operator(Operator):
-    def __call__(_op, s: Scalar, *, out: A) -> A: ...
-
-class _linspace_Tensor_Tensor_out_operator(Operator):
-    def __call__(_op, start: TensorLike, end: TensorLike, steps: int, *, out: A) -> A: ...
-
-class _linspace_Tensor_Scalar_out_operator(Operator):
-    def __call__(_op, start: TensorLike, end: Scalar, steps: int, *, out: A) -> A: ...
-
-class _linspace_Scalar_Tensor_out_operator(Operator):
-    def __call__(_op, start: Scalar, end: TensorLike, steps: int, *, out: A) -> A: ...
-
-class _logspace_Tensor_Tensor_out_operator(Operator):
-    def __call__(_op, start: TensorLike, end: TensorLike, steps: int, base: float = 10.0, *, out: A) -> A: ...
-
-class _logspace_Tensor_Scalar_out_operator(Operator):
-    def __call__(_op, start: TensorLike, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
-
-class _logspace_Scalar_Tensor_out_operator(Operator):
-    def __call__(_op, start: Scalar, end: TensorLike, steps: int, base: float = 10.0, *, out: A) -> A: ...
-
-class _empty_permuted_out_operator(Operator):
-    def __call__(_op, size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
-
-class _full_like_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A
-    ) -> A: ...
-
-class _rand_like_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-
-class _randn_like_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-
-class _rand_like_generator_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: A
-    ) -> A: ...
-
-class _randn_like_generator_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: A
-    ) -> A: ...
-
-class _randint_like_out_operator(Operator):
-    def __call__(_op, self: TensorLike, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-
-class _randint_like_Tensor_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, high: TensorLike, *, memory_format: MemoryFormat | None = None, out: A
-    ) -> A: ...
-
-class _randint_like_low_dtype_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, low: int, high: int, *, memory_format: MemoryFormat | None = None, out: A
-    ) -> A: ...
-
-class _randint_like_generator_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        high: int,
-        *,
-        generator: Generator | None,
-        memory_format: MemoryFormat | None = None,
-        out: A,
-    ) -> A: ...
-
-class _randint_like_Tensor_generator_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        high: TensorLike,
-        *,
-        generator: Generator | None,
-        memory_format: MemoryFormat | None = None,
-        out: A,
-    ) -> A: ...
-
-class _randint_like_low_generator_dtype_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        low: int,
-        high: int,
-        *,
-        generator: Generator | None,
-        memory_format: MemoryFormat | None = None,
-        out: A,
-    ) -> A: ...
-
-class _new_empty_out_operator(Operator):
-    def __call__(_op, self: TensorLike, size: Sequence[int], *, out: A) -> A: ...
-
-class _new_empty_strided_out_operator(Operator):
-    def __call__(_op, self: TensorLike, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
-
-class _new_zeros_out_operator(Operator):
-    def __call__(_op, self: TensorLike, size: Sequence[int], *, out: A) -> A: ...
-
-class _new_ones_out_operator(Operator):
-    def __call__(_op, self: TensorLike, size: Sequence[int], *, out: A) -> A: ...
-
-class _new_full_out_operator(Operator):
-    def __call__(_op, self: TensorLike, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
-
-class _hann_window_out_operator(Operator):
-    def __call__(_op, window_length: int, *, out: A) -> A: ...
-
-class _hann_window_periodic_out_operator(Operator):
-    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
-
-class _hamming_window_out_operator(Operator):
-    def __call__(_op, window_length: int, *, out: A) -> A: ...
-
-class _hamming_window_periodic_out_operator(Operator):
-    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
-
-class _hamming_window_periodic_alpha_out_operator(Operator):
-    def __call__(_op, window_length: int, periodic: bool, alpha: float, *, out: A) -> A: ...
-
-class _bartlett_window_out_operator(Operator):
-    def __call__(_op, window_length: int, *, out: A) -> A: ...
-
-class _blackman_window_out_operator(Operator):
-    def __call__(_op, window_length: int, *, out: A) -> A: ...
-
-class _kaiser_window_out_operator(Operator):
-    def __call__(_op, window_length: int, *, out: A) -> A: ...
-
-class _kaiser_window_periodic_out_operator(Operator):
-    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
-
-class _copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, src: TensorLike, non_blocking: bool = False, *, out: A) -> A: ...
-
-class _copy__call:
-    def __call__(_op, self: A, src: TensorLike, non_blocking: bool = False) -> A: ...
-
-class _copy__operator(_copy__call, Operator): ...
-
-class _fill_Scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, value: Scalar, *, out: A) -> A: ...
-
-class _fill__Scalar_call:
-    def __call__(_op, self: A, value: Scalar) -> A: ...
-
-class _fill__Scalar_operator(_fill__Scalar_call, Operator): ...
-
-fill__Scalar: _fill__Scalar_call
-
-class _fill_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, value: TensorLike, *, out: A) -> A: ...
-
-class _fill__Tensor_call:
-    def __call__(_op, self: A, value: TensorLike) -> A: ...
-
-class _fill__Tensor_operator(_fill__Tensor_call, Operator): ...
-
-fill__Tensor: _fill__Tensor_call
-
-class _zero_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _zero__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _zero__operator(_zero__call, Operator): ...
-
-class _clone_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-
-class __to_copy_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: A
-    ) -> A: ...
 
 class _empty_packet_call(Packet):
     @overload
@@ -3723,6 +3723,9 @@ class _copy_packet(_copy_packet_call):
     default: _copy_default_operator
     out: _copy_out_operator
 
+class _copy__packet(_copy__call, Packet):
+    default: _copy__operator
+
 class _fill_packet_call(Packet):
     @overload
     def __call__(_op, self: A, value: Scalar) -> A: ...
@@ -3743,6 +3746,16 @@ class _fill_packet(_fill_packet_call):
     Scalar_out: _fill_Scalar_out_operator
     Tensor_out: _fill_Tensor_out_operator
 
+class _fill__packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, value: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: A, value: TensorLike) -> A: ...
+
+class _fill__packet(_fill__packet_call):
+    Scalar: _fill__Scalar_operator
+    Tensor: _fill__Tensor_operator
+
 class _zero_packet_call(Packet):
     @overload
     def __call__(_op, self: A) -> A: ...
@@ -3752,6 +3765,9 @@ class _zero_packet_call(Packet):
 class _zero_packet(_zero_packet_call):
     default: _zero_default_operator
     out: _zero_out_operator
+
+class _zero__packet(_zero__call, Packet):
+    default: _zero__operator
 
 class _clone_packet_call(Packet):
     @overload
@@ -3893,22 +3909,6 @@ class __assert_async_packet(Packet):
 class __local_scalar_dense_packet(__local_scalar_dense_call, Packet):
     default: __local_scalar_dense_operator
 
-class _copy__packet(_copy__call, Packet):
-    default: _copy__operator
-
-class _fill__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: A, value: TensorLike) -> A: ...
-
-class _fill__packet(_fill__packet_call):
-    Scalar: _fill__Scalar_operator
-    Tensor: _fill__Tensor_operator
-
-class _zero__packet(_zero__call, Packet):
-    default: _zero__operator
-
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -3942,8 +3942,11 @@ class Namespace:
     blackman_window: _blackman_window_packet
     kaiser_window: _kaiser_window_packet
     copy: _copy_packet
+    copy_: _copy__packet
     fill: _fill_packet
+    fill_: _fill__packet
     zero: _zero_packet
+    zero_: _zero__packet
     clone: _clone_packet
     lift_fresh: _lift_fresh_packet
     fill_diagonal_: _fill_diagonal__packet
@@ -3959,6 +3962,3 @@ class Namespace:
     sym_storage_offset: _sym_storage_offset_packet
     _assert_async: __assert_async_packet
     _local_scalar_dense: __local_scalar_dense_packet
-    copy_: _copy__packet
-    fill_: _fill__packet
-    zero_: _zero__packet

@@ -242,6 +242,9 @@ class _linalg_householder_product_default_operator(Operator):
     @overload
     def __call__(_op, input: NDArray[Any], tau: Tensor) -> Tensor: ...
 
+class _linalg_householder_product_out_operator(Operator):
+    def __call__(_op, input: TensorLike, tau: TensorLike, *, out: A) -> A: ...
+
 class _orgqr_default_operator(Operator):
     @overload
     def __call__(_op, self: A, input2: A) -> A: ...
@@ -249,6 +252,9 @@ class _orgqr_default_operator(Operator):
     def __call__(_op, self: Tensor, input2: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], input2: Tensor) -> Tensor: ...
+
+class _orgqr_out_operator(Operator):
+    def __call__(_op, self: TensorLike, input2: TensorLike, *, out: A) -> A: ...
 
 class _geqrf_default_operator(Operator):
     def __call__(_op, self: A) -> geqrf_default_result[A]: ...
@@ -271,6 +277,18 @@ class _ormqr_default_operator(Operator):
     def __call__(
         _op, self: NDArray[Any], input2: NDArray[Any], input3: Tensor, left: bool = True, transpose: bool = False
     ) -> Tensor: ...
+
+class _ormqr_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        input2: TensorLike,
+        input3: TensorLike,
+        left: bool = True,
+        transpose: bool = False,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _linalg_ldl_factor_ex_default_operator(Operator):
     def __call__(
@@ -299,6 +317,9 @@ class _linalg_ldl_solve_default_operator(Operator):
     def __call__(_op, LD: NDArray[Any], pivots: Tensor, B: TensorLike, *, hermitian: bool = False) -> Tensor: ...
     @overload
     def __call__(_op, LD: NDArray[Any], pivots: NDArray[Any], B: Tensor, *, hermitian: bool = False) -> Tensor: ...
+
+class _linalg_ldl_solve_out_operator(Operator):
+    def __call__(_op, LD: TensorLike, pivots: TensorLike, B: TensorLike, *, hermitian: bool = False, out: A) -> A: ...
 
 class _lu_unpack_default_operator(Operator):
     @overload
@@ -337,6 +358,9 @@ class _lu_solve_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], LU_data: NDArray[Any], LU_pivots: Tensor) -> Tensor: ...
 
+class _lu_solve_out_operator(Operator):
+    def __call__(_op, self: TensorLike, LU_data: TensorLike, LU_pivots: TensorLike, *, out: A) -> A: ...
+
 class __lu_with_info_call:
     def __call__(_op, self: A, pivot: bool = True, check_errors: bool = True) -> _lu_with_info_result[A]: ...
 
@@ -373,6 +397,9 @@ class _linalg_lstsq_out_operator(Operator):
 class _linalg_matrix_exp_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _linalg_matrix_exp_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _matrix_exp_call:
     def __call__(_op, self: A) -> A: ...
 
@@ -382,33 +409,6 @@ class _linalg_vander_call:
     def __call__(_op, x: A, *, N: int | None = None) -> A: ...
 
 class _linalg_vander_operator(_linalg_vander_call, Operator): ...
-
-class _linalg_householder_product_out_operator(Operator):
-    def __call__(_op, input: TensorLike, tau: TensorLike, *, out: A) -> A: ...
-
-class _orgqr_out_operator(Operator):
-    def __call__(_op, self: TensorLike, input2: TensorLike, *, out: A) -> A: ...
-
-class _ormqr_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        input2: TensorLike,
-        input3: TensorLike,
-        left: bool = True,
-        transpose: bool = False,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _linalg_ldl_solve_out_operator(Operator):
-    def __call__(_op, LD: TensorLike, pivots: TensorLike, B: TensorLike, *, hermitian: bool = False, out: A) -> A: ...
-
-class _lu_solve_out_operator(Operator):
-    def __call__(_op, self: TensorLike, LU_data: TensorLike, LU_pivots: TensorLike, *, out: A) -> A: ...
-
-class _linalg_matrix_exp_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _linalg_householder_product_packet_call(Packet):
     @overload

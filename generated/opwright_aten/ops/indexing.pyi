@@ -99,6 +99,10 @@ def index_put(
     self: TensorLike, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False, *, out: A
 ) -> A: ...
 @overload
+def index_put_(self: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> A: ...
+@overload
+def index_put_(input: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> A: ...
+@overload
 def index_select(self: A, dim: int, index: A) -> A: ...
 @overload
 def index_select(input: A, dim: int, index: A) -> A: ...
@@ -165,6 +169,10 @@ def put(self: NDArray[Any], index: NDArray[Any], source: Tensor, accumulate: boo
 @overload
 def put(self: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool = False, *, out: A) -> A: ...
 @overload
+def put_(self: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
+@overload
+def put_(input: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
+@overload
 def scatter(self: A, dim: int, index: A, src: A) -> A: ...
 @overload
 def scatter(input: A, dim: int, index: A, src: A) -> A: ...
@@ -217,6 +225,30 @@ def scatter(self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, r
 @overload
 def scatter(self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, reduce: str, out: A) -> A: ...
 @overload
+def scatter_(self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_(input: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_(a: A, axis: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def scatter_(input: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def scatter_(a: A, axis: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
+@overload
+def scatter_(input: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
+@overload
+def scatter_(a: A, axis: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
+@overload
+def scatter_(input: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
+@overload
+def scatter_(a: A, axis: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
+@overload
 def scatter_add(self: A, dim: int, index: A, src: A) -> A: ...
 @overload
 def scatter_add(input: A, dim: int, index: A, src: A) -> A: ...
@@ -230,6 +262,12 @@ def scatter_add(self: NDArray[Any], dim: int, index: Tensor, src: TensorLike) ->
 def scatter_add(self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor) -> Tensor: ...
 @overload
 def scatter_add(self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
+@overload
+def scatter_add_(self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_add_(input: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_add_(a: A, axis: int, index: TensorLike, src: TensorLike) -> A: ...
 @overload
 def scatter_reduce(self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
 @overload
@@ -253,6 +291,18 @@ def scatter_reduce(
     self: TensorLike, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True, out: A
 ) -> A: ...
 @overload
+def scatter_reduce_(
+    self: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
+def scatter_reduce_(
+    input: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
+def scatter_reduce_(
+    a: A, axis: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
 def index_add(self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
 @overload
 def index_add(input: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
@@ -266,6 +316,12 @@ def index_add(self: NDArray[Any], dim: int, index: Tensor, source: TensorLike, *
 def index_add(self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
 @overload
 def index_add(self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def index_add_(self: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def index_add_(input: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def index_add_(a: A, axis: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
 @overload
 def index_reduce(self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
 @overload
@@ -289,6 +345,18 @@ def index_reduce(
     self: TensorLike, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True, out: A
 ) -> A: ...
 @overload
+def index_reduce_(
+    self: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
+def index_reduce_(
+    input: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
+def index_reduce_(
+    a: A, axis: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
 def index_copy(self: A, dim: int, index: A, source: A) -> A: ...
 @overload
 def index_copy(input: A, dim: int, index: A, source: A) -> A: ...
@@ -302,6 +370,12 @@ def index_copy(self: NDArray[Any], dim: int, index: Tensor, source: TensorLike) 
 def index_copy(self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor) -> Tensor: ...
 @overload
 def index_copy(self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
+@overload
+def index_copy_(self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
+@overload
+def index_copy_(input: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
+@overload
+def index_copy_(a: A, axis: int, index: TensorLike, source: TensorLike) -> A: ...
 @overload
 def index_fill(self: A, dim: int, index: A, value: Scalar) -> A: ...
 @overload
@@ -329,6 +403,18 @@ def index_fill(self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, 
 @overload
 def index_fill(self: TensorLike, dim: int, index: TensorLike, value: TensorLike, *, out: A) -> A: ...
 @overload
+def index_fill_(self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def index_fill_(input: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def index_fill_(a: A, axis: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def index_fill_(self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
+@overload
+def index_fill_(input: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
+@overload
+def index_fill_(a: A, axis: int, index: TensorLike, value: TensorLike) -> A: ...
+@overload
 def masked_scatter(self: A, mask: A, source: A) -> A: ...
 @overload
 def masked_scatter(input: A, mask: A, source: A) -> A: ...
@@ -340,6 +426,10 @@ def masked_scatter(self: NDArray[Any], mask: Tensor, source: TensorLike) -> Tens
 def masked_scatter(self: NDArray[Any], mask: NDArray[Any], source: Tensor) -> Tensor: ...
 @overload
 def masked_scatter(self: TensorLike, mask: TensorLike, source: TensorLike, *, out: A) -> A: ...
+@overload
+def masked_scatter_(self: A, mask: TensorLike, source: TensorLike) -> A: ...
+@overload
+def masked_scatter_(input: A, mask: TensorLike, source: TensorLike) -> A: ...
 @overload
 def masked_fill(self: A, mask: A, value: Scalar) -> A: ...
 @overload
@@ -362,6 +452,14 @@ def masked_fill(self: NDArray[Any], mask: NDArray[Any], value: Tensor) -> Tensor
 def masked_fill(self: TensorLike, mask: TensorLike, value: Scalar, *, out: A) -> A: ...
 @overload
 def masked_fill(self: TensorLike, mask: TensorLike, value: TensorLike, *, out: A) -> A: ...
+@overload
+def masked_fill_(self: A, mask: TensorLike, value: Scalar) -> A: ...
+@overload
+def masked_fill_(input: A, mask: TensorLike, value: Scalar) -> A: ...
+@overload
+def masked_fill_(self: A, mask: TensorLike, value: TensorLike) -> A: ...
+@overload
+def masked_fill_(input: A, mask: TensorLike, value: TensorLike) -> A: ...
 @overload
 def masked_select(self: A, mask: A) -> A: ...
 @overload
@@ -399,11 +497,19 @@ def tril(input: A, diagonal: int = 0) -> A: ...
 @overload
 def tril(self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
 @overload
+def tril_(self: A, diagonal: int = 0) -> A: ...
+@overload
+def tril_(input: A, diagonal: int = 0) -> A: ...
+@overload
 def triu(self: A, diagonal: int = 0) -> A: ...
 @overload
 def triu(input: A, diagonal: int = 0) -> A: ...
 @overload
 def triu(self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
+@overload
+def triu_(self: A, diagonal: int = 0) -> A: ...
+@overload
+def triu_(input: A, diagonal: int = 0) -> A: ...
 @overload
 def _unsafe_masked_index(self: A, mask: A, indices: Sequence[A | None], fill: Scalar) -> A: ...
 @overload
@@ -440,118 +546,18 @@ def _unsafe_masked_index_put_accumulate(
 def _unsafe_masked_index_put_accumulate(
     self: NDArray[Any], mask: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor
 ) -> Tensor: ...
-@overload
-def index_put_(self: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> A: ...
-@overload
-def index_put_(input: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> A: ...
-@overload
-def put_(self: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
-@overload
-def put_(input: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
-@overload
-def scatter_(self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_(input: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_(a: A, axis: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_(self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def scatter_(input: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def scatter_(a: A, axis: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def scatter_(self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-@overload
-def scatter_(input: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-@overload
-def scatter_(a: A, axis: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-@overload
-def scatter_(self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-@overload
-def scatter_(input: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-@overload
-def scatter_(a: A, axis: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-@overload
-def scatter_add_(self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_add_(input: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_add_(a: A, axis: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_reduce_(
-    self: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def scatter_reduce_(
-    input: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def scatter_reduce_(
-    a: A, axis: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def index_add_(self: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def index_add_(input: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def index_add_(a: A, axis: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def index_reduce_(
-    self: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def index_reduce_(
-    input: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def index_reduce_(
-    a: A, axis: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def index_copy_(self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
-@overload
-def index_copy_(input: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
-@overload
-def index_copy_(a: A, axis: int, index: TensorLike, source: TensorLike) -> A: ...
-@overload
-def index_fill_(self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def index_fill_(input: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def index_fill_(a: A, axis: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def index_fill_(self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
-@overload
-def index_fill_(input: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
-@overload
-def index_fill_(a: A, axis: int, index: TensorLike, value: TensorLike) -> A: ...
-@overload
-def masked_scatter_(self: A, mask: TensorLike, source: TensorLike) -> A: ...
-@overload
-def masked_scatter_(input: A, mask: TensorLike, source: TensorLike) -> A: ...
-@overload
-def masked_fill_(self: A, mask: TensorLike, value: Scalar) -> A: ...
-@overload
-def masked_fill_(input: A, mask: TensorLike, value: Scalar) -> A: ...
-@overload
-def masked_fill_(self: A, mask: TensorLike, value: TensorLike) -> A: ...
-@overload
-def masked_fill_(input: A, mask: TensorLike, value: TensorLike) -> A: ...
-@overload
-def tril_(self: A, diagonal: int = 0) -> A: ...
-@overload
-def tril_(input: A, diagonal: int = 0) -> A: ...
-@overload
-def triu_(self: A, diagonal: int = 0) -> A: ...
-@overload
-def triu_(input: A, diagonal: int = 0) -> A: ...
 
 class _cat_default_operator(Operator):
     def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
 
+class _cat_out_operator(Operator):
+    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
+
 class _stack_default_operator(Operator):
     def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
+
+class _stack_out_operator(Operator):
+    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
 
 class _index_Tensor_operator(Operator):
     @overload
@@ -560,6 +566,9 @@ class _index_Tensor_operator(Operator):
     def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> Tensor: ...
+
+class _index_Tensor_out_operator(Operator):
+    def __call__(_op, self: TensorLike, indices: Sequence[TensorLike | None], *, out: A) -> A: ...
 
 class _index_put_default_operator(Operator):
     @overload
@@ -577,6 +586,24 @@ class _index_put_default_operator(Operator):
         _op, self: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor, accumulate: bool = False
     ) -> Tensor: ...
 
+class _index_put_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        indices: Sequence[TensorLike | None],
+        values: TensorLike,
+        accumulate: bool = False,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _index_put__call:
+    def __call__(
+        _op, self: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False
+    ) -> A: ...
+
+class _index_put__operator(_index_put__call, Operator): ...
+
 class _index_select_default_operator(Operator):
     @overload
     def __call__(_op, self: A, dim: int, index: A) -> A: ...
@@ -584,6 +611,9 @@ class _index_select_default_operator(Operator):
     def __call__(_op, self: Tensor, dim: int, index: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor) -> Tensor: ...
+
+class _index_select_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, out: A) -> A: ...
 
 class _gather_default_operator(Operator):
     @overload
@@ -593,6 +623,9 @@ class _gather_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor: ...
 
+class _gather_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, sparse_grad: bool = False, out: A) -> A: ...
+
 class _take_default_operator(Operator):
     @overload
     def __call__(_op, self: A, index: A) -> A: ...
@@ -600,6 +633,9 @@ class _take_default_operator(Operator):
     def __call__(_op, self: Tensor, index: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], index: Tensor) -> Tensor: ...
+
+class _take_out_operator(Operator):
+    def __call__(_op, self: TensorLike, index: TensorLike, *, out: A) -> A: ...
 
 class _take_along_dim_default_operator(Operator):
     @overload
@@ -632,6 +668,16 @@ class _put_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], index: NDArray[Any], source: Tensor, accumulate: bool = False) -> Tensor: ...
 
+class _put_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool = False, *, out: A
+    ) -> A: ...
+
+class _put__call:
+    def __call__(_op, self: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
+
+class _put__operator(_put__call, Operator): ...
+
 class _scatter_src_call:
     @overload
     def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
@@ -646,6 +692,16 @@ class _scatter_src_operator(_scatter_src_call, Operator): ...
 
 scatter_src: _scatter_src_call
 
+class _scatter_src_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
+
+class _scatter__src_call:
+    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+
+class _scatter__src_operator(_scatter__src_call, Operator): ...
+
+scatter__src: _scatter__src_call
+
 class _scatter_value_call:
     @overload
     def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
@@ -657,6 +713,16 @@ class _scatter_value_call:
 class _scatter_value_operator(_scatter_value_call, Operator): ...
 
 scatter_value: _scatter_value_call
+
+class _scatter_value_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, out: A) -> A: ...
+
+class _scatter__value_call:
+    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+
+class _scatter__value_operator(_scatter__value_call, Operator): ...
+
+scatter__value: _scatter__value_call
 
 class _scatter_reduce___call:
     @overload
@@ -672,6 +738,16 @@ class _scatter_reduce___operator(_scatter_reduce___call, Operator): ...
 
 scatter_reduce__: _scatter_reduce___call
 
+class _scatter_reduce_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, reduce: str, out: A) -> A: ...
+
+class _scatter__reduce_call:
+    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
+
+class _scatter__reduce_operator(_scatter__reduce_call, Operator): ...
+
+scatter__reduce: _scatter__reduce_call
+
 class _scatter_value_reduce_call:
     @overload
     def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
@@ -684,6 +760,16 @@ class _scatter_value_reduce_operator(_scatter_value_reduce_call, Operator): ...
 
 scatter_value_reduce: _scatter_value_reduce_call
 
+class _scatter_value_reduce_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, reduce: str, out: A) -> A: ...
+
+class _scatter__value_reduce_call:
+    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
+
+class _scatter__value_reduce_operator(_scatter__value_reduce_call, Operator): ...
+
+scatter__value_reduce: _scatter__value_reduce_call
+
 class _scatter_add_default_operator(Operator):
     @overload
     def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
@@ -693,6 +779,14 @@ class _scatter_add_default_operator(Operator):
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor) -> Tensor: ...
+
+class _scatter_add_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
+
+class _scatter_add__call:
+    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+
+class _scatter_add__operator(_scatter_add__call, Operator): ...
 
 class _scatter_reduce_two_operator(Operator):
     @overload
@@ -710,6 +804,26 @@ class _scatter_reduce_two_operator(Operator):
         _op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor, reduce: str, *, include_self: bool = True
     ) -> Tensor: ...
 
+class _scatter_reduce_two_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: int,
+        index: TensorLike,
+        src: TensorLike,
+        reduce: str,
+        *,
+        include_self: bool = True,
+        out: A,
+    ) -> A: ...
+
+class _scatter_reduce__two_call:
+    def __call__(
+        _op, self: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
+    ) -> A: ...
+
+class _scatter_reduce__two_operator(_scatter_reduce__two_call, Operator): ...
+
 class _index_add_default_operator(Operator):
     @overload
     def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
@@ -725,6 +839,16 @@ class _index_add_default_operator(Operator):
     def __call__(
         _op, self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor, *, alpha: Scalar = 1
     ) -> Tensor: ...
+
+class _index_add_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1, out: A
+    ) -> A: ...
+
+class _index_add__call:
+    def __call__(_op, self: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
+
+class _index_add__operator(_index_add__call, Operator): ...
 
 class _index_reduce_default_operator(Operator):
     @overload
@@ -749,6 +873,26 @@ class _index_reduce_default_operator(Operator):
         include_self: bool = True,
     ) -> Tensor: ...
 
+class _index_reduce_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: int,
+        index: TensorLike,
+        source: TensorLike,
+        reduce: str,
+        *,
+        include_self: bool = True,
+        out: A,
+    ) -> A: ...
+
+class _index_reduce__call:
+    def __call__(
+        _op, self: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
+    ) -> A: ...
+
+class _index_reduce__operator(_index_reduce__call, Operator): ...
+
 class _index_copy_default_operator(Operator):
     @overload
     def __call__(_op, self: A, dim: int, index: A, source: A) -> A: ...
@@ -758,6 +902,14 @@ class _index_copy_default_operator(Operator):
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, source: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor) -> Tensor: ...
+
+class _index_copy_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
+
+class _index_copy__call:
+    def __call__(_op, self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
+
+class _index_copy__operator(_index_copy__call, Operator): ...
 
 class _index_fill_int_Scalar_call:
     @overload
@@ -770,6 +922,16 @@ class _index_fill_int_Scalar_call:
 class _index_fill_int_Scalar_operator(_index_fill_int_Scalar_call, Operator): ...
 
 index_fill_int_Scalar: _index_fill_int_Scalar_call
+
+class _index_fill_int_Scalar_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, out: A) -> A: ...
+
+class _index_fill__int_Scalar_call:
+    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+
+class _index_fill__int_Scalar_operator(_index_fill__int_Scalar_call, Operator): ...
+
+index_fill__int_Scalar: _index_fill__int_Scalar_call
 
 class _index_fill_int_Tensor_call:
     @overload
@@ -785,6 +947,16 @@ class _index_fill_int_Tensor_operator(_index_fill_int_Tensor_call, Operator): ..
 
 index_fill_int_Tensor: _index_fill_int_Tensor_call
 
+class _index_fill_int_Tensor_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: TensorLike, *, out: A) -> A: ...
+
+class _index_fill__int_Tensor_call:
+    def __call__(_op, self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
+
+class _index_fill__int_Tensor_operator(_index_fill__int_Tensor_call, Operator): ...
+
+index_fill__int_Tensor: _index_fill__int_Tensor_call
+
 class _masked_scatter_default_operator(Operator):
     @overload
     def __call__(_op, self: A, mask: A, source: A) -> A: ...
@@ -794,6 +966,14 @@ class _masked_scatter_default_operator(Operator):
     def __call__(_op, self: NDArray[Any], mask: Tensor, source: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], mask: NDArray[Any], source: Tensor) -> Tensor: ...
+
+class _masked_scatter_out_operator(Operator):
+    def __call__(_op, self: TensorLike, mask: TensorLike, source: TensorLike, *, out: A) -> A: ...
+
+class _masked_scatter__call:
+    def __call__(_op, self: A, mask: TensorLike, source: TensorLike) -> A: ...
+
+class _masked_scatter__operator(_masked_scatter__call, Operator): ...
 
 class _masked_fill_Scalar_call:
     @overload
@@ -806,6 +986,16 @@ class _masked_fill_Scalar_call:
 class _masked_fill_Scalar_operator(_masked_fill_Scalar_call, Operator): ...
 
 masked_fill_Scalar: _masked_fill_Scalar_call
+
+class _masked_fill_Scalar_out_operator(Operator):
+    def __call__(_op, self: TensorLike, mask: TensorLike, value: Scalar, *, out: A) -> A: ...
+
+class _masked_fill__Scalar_call:
+    def __call__(_op, self: A, mask: TensorLike, value: Scalar) -> A: ...
+
+class _masked_fill__Scalar_operator(_masked_fill__Scalar_call, Operator): ...
+
+masked_fill__Scalar: _masked_fill__Scalar_call
 
 class _masked_fill_Tensor_call:
     @overload
@@ -821,6 +1011,16 @@ class _masked_fill_Tensor_operator(_masked_fill_Tensor_call, Operator): ...
 
 masked_fill_Tensor: _masked_fill_Tensor_call
 
+class _masked_fill_Tensor_out_operator(Operator):
+    def __call__(_op, self: TensorLike, mask: TensorLike, value: TensorLike, *, out: A) -> A: ...
+
+class _masked_fill__Tensor_call:
+    def __call__(_op, self: A, mask: TensorLike, value: TensorLike) -> A: ...
+
+class _masked_fill__Tensor_operator(_masked_fill__Tensor_call, Operator): ...
+
+masked_fill__Tensor: _masked_fill__Tensor_call
+
 class _masked_select_default_operator(Operator):
     @overload
     def __call__(_op, self: A, mask: A) -> A: ...
@@ -835,8 +1035,14 @@ class _masked_select_out_operator(Operator):
 class _nonzero_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _nonzero_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _nonzero_static_default_operator(Operator):
     def __call__(_op, self: A, *, size: int, fill_value: int = -1) -> A: ...
+
+class _nonzero_static_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, size: int, fill_value: int = -1, out: A) -> A: ...
 
 class _argwhere_call:
     def __call__(_op, self: A) -> A: ...
@@ -853,8 +1059,24 @@ nonzero_numpy_default: _nonzero_numpy_default_call
 class _tril_default_operator(Operator):
     def __call__(_op, self: A, diagonal: int = 0) -> A: ...
 
+class _tril_out_operator(Operator):
+    def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
+
+class _tril__call:
+    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
+
+class _tril__operator(_tril__call, Operator): ...
+
 class _triu_default_operator(Operator):
     def __call__(_op, self: A, diagonal: int = 0) -> A: ...
+
+class _triu_out_operator(Operator):
+    def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
+
+class _triu__call:
+    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
+
+class _triu__operator(_triu__call, Operator): ...
 
 class __unsafe_masked_index_call:
     @overload
@@ -893,228 +1115,6 @@ class __unsafe_masked_index_put_accumulate_call:
     ) -> Tensor: ...
 
 class __unsafe_masked_index_put_accumulate_operator(__unsafe_masked_index_put_accumulate_call, Operator): ...
-
-class _cat_out_operator(Operator):
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
-
-class _stack_out_operator(Operator):
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
-
-class _index_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, indices: Sequence[TensorLike | None], *, out: A) -> A: ...
-
-class _index_put_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        indices: Sequence[TensorLike | None],
-        values: TensorLike,
-        accumulate: bool = False,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _index_put__call:
-    def __call__(
-        _op, self: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False
-    ) -> A: ...
-
-class _index_put__operator(_index_put__call, Operator): ...
-
-class _index_select_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, out: A) -> A: ...
-
-class _gather_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, sparse_grad: bool = False, out: A) -> A: ...
-
-class _take_out_operator(Operator):
-    def __call__(_op, self: TensorLike, index: TensorLike, *, out: A) -> A: ...
-
-class _put_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool = False, *, out: A
-    ) -> A: ...
-
-class _put__call:
-    def __call__(_op, self: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
-
-class _put__operator(_put__call, Operator): ...
-
-class _scatter_src_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
-
-class _scatter__src_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-
-class _scatter__src_operator(_scatter__src_call, Operator): ...
-
-scatter__src: _scatter__src_call
-
-class _scatter_value_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, out: A) -> A: ...
-
-class _scatter__value_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-
-class _scatter__value_operator(_scatter__value_call, Operator): ...
-
-scatter__value: _scatter__value_call
-
-class _scatter_reduce_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, reduce: str, out: A) -> A: ...
-
-class _scatter__reduce_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-
-class _scatter__reduce_operator(_scatter__reduce_call, Operator): ...
-
-scatter__reduce: _scatter__reduce_call
-
-class _scatter_value_reduce_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, reduce: str, out: A) -> A: ...
-
-class _scatter__value_reduce_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-
-class _scatter__value_reduce_operator(_scatter__value_reduce_call, Operator): ...
-
-scatter__value_reduce: _scatter__value_reduce_call
-
-class _scatter_add_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
-
-class _scatter_add__call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-
-class _scatter_add__operator(_scatter_add__call, Operator): ...
-
-class _scatter_reduce_two_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: int,
-        index: TensorLike,
-        src: TensorLike,
-        reduce: str,
-        *,
-        include_self: bool = True,
-        out: A,
-    ) -> A: ...
-
-class _scatter_reduce__two_call:
-    def __call__(
-        _op, self: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> A: ...
-
-class _scatter_reduce__two_operator(_scatter_reduce__two_call, Operator): ...
-
-class _index_add_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1, out: A
-    ) -> A: ...
-
-class _index_add__call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
-
-class _index_add__operator(_index_add__call, Operator): ...
-
-class _index_reduce_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: int,
-        index: TensorLike,
-        source: TensorLike,
-        reduce: str,
-        *,
-        include_self: bool = True,
-        out: A,
-    ) -> A: ...
-
-class _index_reduce__call:
-    def __call__(
-        _op, self: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> A: ...
-
-class _index_reduce__operator(_index_reduce__call, Operator): ...
-
-class _index_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
-
-class _index_copy__call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
-
-class _index_copy__operator(_index_copy__call, Operator): ...
-
-class _index_fill_int_Scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, out: A) -> A: ...
-
-class _index_fill__int_Scalar_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-
-class _index_fill__int_Scalar_operator(_index_fill__int_Scalar_call, Operator): ...
-
-index_fill__int_Scalar: _index_fill__int_Scalar_call
-
-class _index_fill_int_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: TensorLike, *, out: A) -> A: ...
-
-class _index_fill__int_Tensor_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
-
-class _index_fill__int_Tensor_operator(_index_fill__int_Tensor_call, Operator): ...
-
-index_fill__int_Tensor: _index_fill__int_Tensor_call
-
-class _masked_scatter_out_operator(Operator):
-    def __call__(_op, self: TensorLike, mask: TensorLike, source: TensorLike, *, out: A) -> A: ...
-
-class _masked_scatter__call:
-    def __call__(_op, self: A, mask: TensorLike, source: TensorLike) -> A: ...
-
-class _masked_scatter__operator(_masked_scatter__call, Operator): ...
-
-class _masked_fill_Scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, mask: TensorLike, value: Scalar, *, out: A) -> A: ...
-
-class _masked_fill__Scalar_call:
-    def __call__(_op, self: A, mask: TensorLike, value: Scalar) -> A: ...
-
-class _masked_fill__Scalar_operator(_masked_fill__Scalar_call, Operator): ...
-
-masked_fill__Scalar: _masked_fill__Scalar_call
-
-class _masked_fill_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, mask: TensorLike, value: TensorLike, *, out: A) -> A: ...
-
-class _masked_fill__Tensor_call:
-    def __call__(_op, self: A, mask: TensorLike, value: TensorLike) -> A: ...
-
-class _masked_fill__Tensor_operator(_masked_fill__Tensor_call, Operator): ...
-
-masked_fill__Tensor: _masked_fill__Tensor_call
-
-class _nonzero_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _nonzero_static_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, size: int, fill_value: int = -1, out: A) -> A: ...
-
-class _tril_out_operator(Operator):
-    def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
-
-class _tril__call:
-    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
-
-class _tril__operator(_tril__call, Operator): ...
-
-class _triu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
-
-class _triu__call:
-    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
-
-class _triu__operator(_triu__call, Operator): ...
 
 class _cat_packet_call(Packet):
     @overload
@@ -1179,6 +1179,9 @@ class _index_put_packet_call(Packet):
 class _index_put_packet(_index_put_packet_call):
     default: _index_put_default_operator
     out: _index_put_out_operator
+
+class _index_put__packet(_index_put__call, Packet):
+    default: _index_put__operator
 
 class _index_select_packet_call(Packet):
     @overload
@@ -1257,6 +1260,9 @@ class _put_packet(_put_packet_call):
     default: _put_default_operator
     out: _put_out_operator
 
+class _put__packet(_put__call, Packet):
+    default: _put__operator
+
 class _scatter_packet_call(Packet):
     @overload
     def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
@@ -1305,6 +1311,22 @@ class _scatter_packet(_scatter_packet_call):
     reduce_out: _scatter_reduce_out_operator
     value_reduce_out: _scatter_value_reduce_out_operator
 
+class _scatter__packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
+
+class _scatter__packet(_scatter__packet_call):
+    src: _scatter__src_operator
+    value: _scatter__value_operator
+    reduce: _scatter__reduce_operator
+    value_reduce: _scatter__value_reduce_operator
+
 class _scatter_add_packet_call(Packet):
     @overload
     def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
@@ -1320,6 +1342,9 @@ class _scatter_add_packet_call(Packet):
 class _scatter_add_packet(_scatter_add_packet_call):
     default: _scatter_add_default_operator
     out: _scatter_add_out_operator
+
+class _scatter_add__packet(_scatter_add__call, Packet):
+    default: _scatter_add__operator
 
 class _scatter_reduce_packet(Packet):
     two: _scatter_reduce_two_operator
@@ -1351,6 +1376,9 @@ class _scatter_reduce_packet(Packet):
         out: A,
     ) -> A: ...
 
+class _scatter_reduce__packet(_scatter_reduce__two_call, Packet):
+    two: _scatter_reduce__two_operator
+
 class _index_add_packet_call(Packet):
     @overload
     def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
@@ -1374,6 +1402,9 @@ class _index_add_packet_call(Packet):
 class _index_add_packet(_index_add_packet_call):
     default: _index_add_default_operator
     out: _index_add_out_operator
+
+class _index_add__packet(_index_add__call, Packet):
+    default: _index_add__operator
 
 class _index_reduce_packet_call(Packet):
     @overload
@@ -1414,6 +1445,9 @@ class _index_reduce_packet(_index_reduce_packet_call):
     default: _index_reduce_default_operator
     out: _index_reduce_out_operator
 
+class _index_reduce__packet(_index_reduce__call, Packet):
+    default: _index_reduce__operator
+
 class _index_copy_packet_call(Packet):
     @overload
     def __call__(_op, self: A, dim: int, index: A, source: A) -> A: ...
@@ -1429,6 +1463,9 @@ class _index_copy_packet_call(Packet):
 class _index_copy_packet(_index_copy_packet_call):
     default: _index_copy_default_operator
     out: _index_copy_out_operator
+
+class _index_copy__packet(_index_copy__call, Packet):
+    default: _index_copy__operator
 
 class _index_fill_packet(Packet):
     int_Scalar: _index_fill_int_Scalar_operator
@@ -1454,6 +1491,14 @@ class _index_fill_packet(Packet):
     @overload
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: TensorLike, *, out: A) -> A: ...
 
+class _index_fill__packet(Packet):
+    int_Scalar: _index_fill__int_Scalar_operator
+    int_Tensor: _index_fill__int_Tensor_operator
+    @overload
+    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
+
 class _masked_scatter_packet_call(Packet):
     @overload
     def __call__(_op, self: A, mask: A, source: A) -> A: ...
@@ -1469,6 +1514,9 @@ class _masked_scatter_packet_call(Packet):
 class _masked_scatter_packet(_masked_scatter_packet_call):
     default: _masked_scatter_default_operator
     out: _masked_scatter_out_operator
+
+class _masked_scatter__packet(_masked_scatter__call, Packet):
+    default: _masked_scatter__operator
 
 class _masked_fill_packet_call(Packet):
     @overload
@@ -1495,6 +1543,16 @@ class _masked_fill_packet(_masked_fill_packet_call):
     Tensor: _masked_fill_Tensor_operator
     Scalar_out: _masked_fill_Scalar_out_operator
     Tensor_out: _masked_fill_Tensor_out_operator
+
+class _masked_fill__packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, mask: TensorLike, value: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: A, mask: TensorLike, value: TensorLike) -> A: ...
+
+class _masked_fill__packet(_masked_fill__packet_call):
+    Scalar: _masked_fill__Scalar_operator
+    Tensor: _masked_fill__Tensor_operator
 
 class _masked_select_packet_call(Packet):
     @overload
@@ -1546,6 +1604,9 @@ class _tril_packet(_tril_packet_call):
     default: _tril_default_operator
     out: _tril_out_operator
 
+class _tril__packet(_tril__call, Packet):
+    default: _tril__operator
+
 class _triu_packet_call(Packet):
     @overload
     def __call__(_op, self: A, diagonal: int = 0) -> A: ...
@@ -1556,75 +1617,14 @@ class _triu_packet(_triu_packet_call):
     default: _triu_default_operator
     out: _triu_out_operator
 
+class _triu__packet(_triu__call, Packet):
+    default: _triu__operator
+
 class __unsafe_masked_index_packet(__unsafe_masked_index_call, Packet):
     default: __unsafe_masked_index_operator
 
 class __unsafe_masked_index_put_accumulate_packet(__unsafe_masked_index_put_accumulate_call, Packet):
     default: __unsafe_masked_index_put_accumulate_operator
-
-class _index_put__packet(_index_put__call, Packet):
-    default: _index_put__operator
-
-class _put__packet(_put__call, Packet):
-    default: _put__operator
-
-class _scatter__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-
-class _scatter__packet(_scatter__packet_call):
-    src: _scatter__src_operator
-    value: _scatter__value_operator
-    reduce: _scatter__reduce_operator
-    value_reduce: _scatter__value_reduce_operator
-
-class _scatter_add__packet(_scatter_add__call, Packet):
-    default: _scatter_add__operator
-
-class _scatter_reduce__packet(_scatter_reduce__two_call, Packet):
-    two: _scatter_reduce__two_operator
-
-class _index_add__packet(_index_add__call, Packet):
-    default: _index_add__operator
-
-class _index_reduce__packet(_index_reduce__call, Packet):
-    default: _index_reduce__operator
-
-class _index_copy__packet(_index_copy__call, Packet):
-    default: _index_copy__operator
-
-class _index_fill__packet(Packet):
-    int_Scalar: _index_fill__int_Scalar_operator
-    int_Tensor: _index_fill__int_Tensor_operator
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
-
-class _masked_scatter__packet(_masked_scatter__call, Packet):
-    default: _masked_scatter__operator
-
-class _masked_fill__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, mask: TensorLike, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: A, mask: TensorLike, value: TensorLike) -> A: ...
-
-class _masked_fill__packet(_masked_fill__packet_call):
-    Scalar: _masked_fill__Scalar_operator
-    Tensor: _masked_fill__Tensor_operator
-
-class _tril__packet(_tril__call, Packet):
-    default: _tril__operator
-
-class _triu__packet(_triu__call, Packet):
-    default: _triu__operator
 
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
@@ -1633,42 +1633,42 @@ class Namespace:
     stack: _stack_packet
     index: _index_packet
     index_put: _index_put_packet
+    index_put_: _index_put__packet
     index_select: _index_select_packet
     gather: _gather_packet
     take: _take_packet
     take_along_dim: _take_along_dim_packet
     _unsafe_index: __unsafe_index_packet
     put: _put_packet
+    put_: _put__packet
     scatter: _scatter_packet
+    scatter_: _scatter__packet
     scatter_add: _scatter_add_packet
+    scatter_add_: _scatter_add__packet
     scatter_reduce: _scatter_reduce_packet
+    scatter_reduce_: _scatter_reduce__packet
     index_add: _index_add_packet
+    index_add_: _index_add__packet
     index_reduce: _index_reduce_packet
+    index_reduce_: _index_reduce__packet
     index_copy: _index_copy_packet
+    index_copy_: _index_copy__packet
     index_fill: _index_fill_packet
+    index_fill_: _index_fill__packet
     masked_scatter: _masked_scatter_packet
+    masked_scatter_: _masked_scatter__packet
     masked_fill: _masked_fill_packet
+    masked_fill_: _masked_fill__packet
     masked_select: _masked_select_packet
     nonzero: _nonzero_packet
     nonzero_static: _nonzero_static_packet
     argwhere: _argwhere_packet
     nonzero_numpy: _nonzero_numpy_packet
     tril: _tril_packet
+    tril_: _tril__packet
     triu: _triu_packet
+    triu_: _triu__packet
     _unsafe_masked_index: __unsafe_masked_index_packet
     _unsafe_masked_index_put_accumulate: __unsafe_masked_index_put_accumulate_packet
-    index_put_: _index_put__packet
-    put_: _put__packet
-    scatter_: _scatter__packet
-    scatter_add_: _scatter_add__packet
-    scatter_reduce_: _scatter_reduce__packet
-    index_add_: _index_add__packet
-    index_reduce_: _index_reduce__packet
-    index_copy_: _index_copy__packet
-    index_fill_: _index_fill__packet
-    masked_scatter_: _masked_scatter__packet
-    masked_fill_: _masked_fill__packet
-    tril_: _tril__packet
-    triu_: _triu__packet
 
 _nonzero_numpy: _nonzero_numpy_packet

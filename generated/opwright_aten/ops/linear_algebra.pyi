@@ -486,6 +486,10 @@ def addmm(
     self: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
 ) -> A: ...
 @overload
+def addmm_(self: A, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addmm_(input: A, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
 def addmv(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def addmv(input: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -497,6 +501,10 @@ def addmv(self: NDArray[Any], mat: Tensor, vec: TensorLike, *, beta: Scalar = 1,
 def addmv(self: NDArray[Any], mat: NDArray[Any], vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
 @overload
 def addmv(self: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def addmv_(self: A, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addmv_(input: A, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def baddbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
@@ -516,6 +524,10 @@ def baddbmm(
     self: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
 ) -> A: ...
 @overload
+def baddbmm_(self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def baddbmm_(input: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
 def addbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def addbmm(input: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -534,6 +546,10 @@ def addbmm(
     self: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
 ) -> A: ...
 @overload
+def addbmm_(self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addbmm_(input: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
 def addr(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def addr(input: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -545,6 +561,10 @@ def addr(self: NDArray[Any], vec1: Tensor, vec2: TensorLike, *, beta: Scalar = 1
 def addr(self: NDArray[Any], vec1: NDArray[Any], vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
 @overload
 def addr(self: TensorLike, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def addr_(self: A, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addr_(input: A, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def trace(self: A) -> A: ...
 @overload
@@ -1117,26 +1137,6 @@ def _cdist_forward(x1: Tensor, x2: TensorLike, p: float, compute_mode: int | Non
 def _cdist_forward(x1: NDArray[Any], x2: Tensor, p: float, compute_mode: int | None) -> Tensor: ...
 @overload
 def _cdist_forward(x1: TensorLike, x2: TensorLike, p: float, compute_mode: int | None, *, out: A) -> A: ...
-@overload
-def addmm_(self: A, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-@overload
-def addmm_(input: A, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-@overload
-def addmv_(self: A, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-@overload
-def addmv_(input: A, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-@overload
-def baddbmm_(self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-@overload
-def baddbmm_(input: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-@overload
-def addbmm_(self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-@overload
-def addbmm_(input: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-@overload
-def addr_(self: A, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-@overload
-def addr_(input: A, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 
 class _mm_default_operator(Operator):
     @overload
@@ -1146,6 +1146,9 @@ class _mm_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], mat2: Tensor) -> Tensor: ...
 
+class _mm_out_operator(Operator):
+    def __call__(_op, self: TensorLike, mat2: TensorLike, *, out: A) -> A: ...
+
 class _bmm_default_operator(Operator):
     @overload
     def __call__(_op, self: A, mat2: A) -> A: ...
@@ -1153,6 +1156,9 @@ class _bmm_default_operator(Operator):
     def __call__(_op, self: Tensor, mat2: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], mat2: Tensor) -> Tensor: ...
+
+class _bmm_out_operator(Operator):
+    def __call__(_op, self: TensorLike, mat2: TensorLike, *, out: A) -> A: ...
 
 class _mv_default_operator(Operator):
     @overload
@@ -1162,6 +1168,9 @@ class _mv_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], vec: Tensor) -> Tensor: ...
 
+class _mv_out_operator(Operator):
+    def __call__(_op, self: TensorLike, vec: TensorLike, *, out: A) -> A: ...
+
 class _dot_default_operator(Operator):
     @overload
     def __call__(_op, self: A, tensor: A) -> A: ...
@@ -1170,6 +1179,9 @@ class _dot_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], tensor: Tensor) -> Tensor: ...
 
+class _dot_out_operator(Operator):
+    def __call__(_op, self: TensorLike, tensor: TensorLike, *, out: A) -> A: ...
+
 class _vdot_default_operator(Operator):
     @overload
     def __call__(_op, self: A, other: A) -> A: ...
@@ -1177,6 +1189,9 @@ class _vdot_default_operator(Operator):
     def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+
+class _vdot_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
 class _matmul_default_operator(Operator):
     @overload
@@ -1196,6 +1211,9 @@ class _linalg_matmul_default_operator(Operator):
     def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+
+class _linalg_matmul_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
 class _linalg_vecdot_default_operator(Operator):
     @overload
@@ -1226,6 +1244,9 @@ class _ger_default_operator(Operator):
     def __call__(_op, self: Tensor, vec2: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], vec2: Tensor) -> Tensor: ...
+
+class _ger_out_operator(Operator):
+    def __call__(_op, self: TensorLike, vec2: TensorLike, *, out: A) -> A: ...
 
 class _inner_default_operator(Operator):
     @overload
@@ -1292,6 +1313,9 @@ class _linalg_matrix_power_out_operator(Operator):
 class _matrix_power_default_operator(Operator):
     def __call__(_op, self: A, n: int) -> A: ...
 
+class _matrix_power_out_operator(Operator):
+    def __call__(_op, self: TensorLike, n: int, *, out: A) -> A: ...
+
 class _linalg_cross_default_operator(Operator):
     @overload
     def __call__(_op, self: A, other: A, *, dim: int = -1) -> A: ...
@@ -1299,6 +1323,9 @@ class _linalg_cross_default_operator(Operator):
     def __call__(_op, self: Tensor, other: TensorLike, *, dim: int = -1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, *, dim: int = -1) -> Tensor: ...
+
+class _linalg_cross_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, dim: int = -1, out: A) -> A: ...
 
 class _cross_default_operator(Operator):
     @overload
@@ -1327,6 +1354,16 @@ class _addmm_default_operator(Operator):
         _op, self: NDArray[Any], mat1: NDArray[Any], mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
     ) -> Tensor: ...
 
+class _addmm_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
+    ) -> A: ...
+
+class _addmm__call:
+    def __call__(_op, self: A, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addmm__operator(_addmm__call, Operator): ...
+
 class _addmv_default_operator(Operator):
     @overload
     def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -1342,6 +1379,16 @@ class _addmv_default_operator(Operator):
     def __call__(
         _op, self: NDArray[Any], mat: NDArray[Any], vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
     ) -> Tensor: ...
+
+class _addmv_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
+    ) -> A: ...
+
+class _addmv__call:
+    def __call__(_op, self: A, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addmv__operator(_addmv__call, Operator): ...
 
 class _baddbmm_default_operator(Operator):
     @overload
@@ -1359,6 +1406,16 @@ class _baddbmm_default_operator(Operator):
         _op, self: NDArray[Any], batch1: NDArray[Any], batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
     ) -> Tensor: ...
 
+class _baddbmm_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
+    ) -> A: ...
+
+class _baddbmm__call:
+    def __call__(_op, self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _baddbmm__operator(_baddbmm__call, Operator): ...
+
 class _addbmm_default_operator(Operator):
     @overload
     def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -1374,6 +1431,16 @@ class _addbmm_default_operator(Operator):
     def __call__(
         _op, self: NDArray[Any], batch1: NDArray[Any], batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
     ) -> Tensor: ...
+
+class _addbmm_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
+    ) -> A: ...
+
+class _addbmm__call:
+    def __call__(_op, self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addbmm__operator(_addbmm__call, Operator): ...
 
 class _addr_default_operator(Operator):
     @overload
@@ -1391,8 +1458,21 @@ class _addr_default_operator(Operator):
         _op, self: NDArray[Any], vec1: NDArray[Any], vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
     ) -> Tensor: ...
 
+class _addr_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
+    ) -> A: ...
+
+class _addr__call:
+    def __call__(_op, self: A, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addr__operator(_addr__call, Operator): ...
+
 class _trace_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _trace_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _linalg_diagonal_call:
     def __call__(_op, A_: A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
@@ -1428,6 +1508,9 @@ class _linalg_inv_out_operator(Operator):
 
 class _inverse_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _inverse_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class __linalg_solve_ex_default_call:
     @overload
@@ -1511,6 +1594,11 @@ class _linalg_solve_triangular_default_operator(Operator):
         _op, self: NDArray[Any], B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Tensor: ...
 
+class _linalg_solve_triangular_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, B: TensorLike, *, upper: bool, left: bool = True, unitriangular: bool = False, out: A
+    ) -> A: ...
+
 class _triangular_solve_default_call:
     @overload
     def __call__(
@@ -1550,8 +1638,14 @@ class _cholesky_solve_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], input2: Tensor, upper: bool = False) -> Tensor: ...
 
+class _cholesky_solve_out_operator(Operator):
+    def __call__(_op, self: TensorLike, input2: TensorLike, upper: bool = False, *, out: A) -> A: ...
+
 class _cholesky_inverse_default_operator(Operator):
     def __call__(_op, self: A, upper: bool = False) -> A: ...
+
+class _cholesky_inverse_out_operator(Operator):
+    def __call__(_op, self: TensorLike, upper: bool = False, *, out: A) -> A: ...
 
 class _linalg_lu_solve_default_operator(Operator):
     @overload
@@ -1568,6 +1662,11 @@ class _linalg_lu_solve_default_operator(Operator):
     def __call__(
         _op, LU: NDArray[Any], pivots: NDArray[Any], B: Tensor, *, left: bool = True, adjoint: bool = False
     ) -> Tensor: ...
+
+class _linalg_lu_solve_out_operator(Operator):
+    def __call__(
+        _op, LU: TensorLike, pivots: TensorLike, B: TensorLike, *, left: bool = True, adjoint: bool = False, out: A
+    ) -> A: ...
 
 class _linalg_tensorinv_default_operator(Operator):
     def __call__(_op, self: A, ind: int = 2) -> A: ...
@@ -1602,6 +1701,9 @@ class _linalg_det_default_call:
 class _linalg_det_default_operator(_linalg_det_default_call, Operator): ...
 
 linalg_det_default: _linalg_det_default_call
+
+class _linalg_det_out_operator(Operator):
+    def __call__(_op, A_: TensorLike, *, out: A) -> A: ...
 
 class _det_call:
     def __call__(_op, self: A) -> A: ...
@@ -1828,6 +1930,17 @@ class _linalg_pinv_atol_rtol_tensor_operator(_linalg_pinv_atol_rtol_tensor_call,
 
 linalg_pinv_atol_rtol_tensor: _linalg_pinv_atol_rtol_tensor_call
 
+class _linalg_pinv_atol_rtol_tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        *,
+        atol: TensorLike | None = None,
+        rtol: TensorLike | None = None,
+        hermitian: bool = False,
+        out: A,
+    ) -> A: ...
+
 class _linalg_pinv_atol_rtol_float_call:
     def __call__(
         _op, self: A, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
@@ -1848,6 +1961,9 @@ class _linalg_pinv_default_call:
 class _linalg_pinv_default_operator(_linalg_pinv_default_call, Operator): ...
 
 linalg_pinv_default: _linalg_pinv_default_call
+
+class _linalg_pinv_out_operator(Operator):
+    def __call__(_op, self: TensorLike, rcond: float, hermitian: bool = False, *, out: A) -> A: ...
 
 class _linalg_pinv_rcond_tensor_call:
     @overload
@@ -1920,6 +2036,9 @@ class _linalg_matrix_rank_default_call:
 class _linalg_matrix_rank_default_operator(_linalg_matrix_rank_default_call, Operator): ...
 
 linalg_matrix_rank_default: _linalg_matrix_rank_default_call
+
+class _linalg_matrix_rank_out_operator(Operator):
+    def __call__(_op, self: TensorLike, tol: float, hermitian: bool = False, *, out: A) -> A: ...
 
 class _linalg_matrix_rank_tol_tensor_call:
     @overload
@@ -2051,6 +2170,9 @@ class _nuclear_norm_default_operator(_nuclear_norm_default_call, Operator): ...
 
 nuclear_norm_default: _nuclear_norm_default_call
 
+class _nuclear_norm_out_operator(Operator):
+    def __call__(_op, self: TensorLike, keepdim: bool = False, *, out: A) -> A: ...
+
 class _nuclear_norm_dim_call:
     def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
 
@@ -2099,6 +2221,9 @@ class __euclidean_dist_default_operator(Operator):
     @overload
     def __call__(_op, x1: NDArray[Any], x2: Tensor) -> Tensor: ...
 
+class __euclidean_dist_out_operator(Operator):
+    def __call__(_op, x1: TensorLike, x2: TensorLike, *, out: A) -> A: ...
+
 class _pdist_call:
     def __call__(_op, self: A, p: float = 2.0) -> A: ...
 
@@ -2107,6 +2232,9 @@ class _pdist_operator(_pdist_call, Operator): ...
 class __pdist_forward_default_operator(Operator):
     def __call__(_op, self: A, p: float = 2.0) -> A: ...
 
+class __pdist_forward_out_operator(Operator):
+    def __call__(_op, self: TensorLike, p: float = 2.0, *, out: A) -> A: ...
+
 class __cdist_forward_default_operator(Operator):
     @overload
     def __call__(_op, x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
@@ -2114,134 +2242,6 @@ class __cdist_forward_default_operator(Operator):
     def __call__(_op, x1: Tensor, x2: TensorLike, p: float, compute_mode: int | None) -> Tensor: ...
     @overload
     def __call__(_op, x1: NDArray[Any], x2: Tensor, p: float, compute_mode: int | None) -> Tensor: ...
-
-class _mm_out_operator(Operator):
-    def __call__(_op, self: TensorLike, mat2: TensorLike, *, out: A) -> A: ...
-
-class _bmm_out_operator(Operator):
-    def __call__(_op, self: TensorLike, mat2: TensorLike, *, out: A) -> A: ...
-
-class _mv_out_operator(Operator):
-    def __call__(_op, self: TensorLike, vec: TensorLike, *, out: A) -> A: ...
-
-class _dot_out_operator(Operator):
-    def __call__(_op, self: TensorLike, tensor: TensorLike, *, out: A) -> A: ...
-
-class _vdot_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _linalg_matmul_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _ger_out_operator(Operator):
-    def __call__(_op, self: TensorLike, vec2: TensorLike, *, out: A) -> A: ...
-
-class _matrix_power_out_operator(Operator):
-    def __call__(_op, self: TensorLike, n: int, *, out: A) -> A: ...
-
-class _linalg_cross_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, dim: int = -1, out: A) -> A: ...
-
-class _addmm_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
-    ) -> A: ...
-
-class _addmm__call:
-    def __call__(_op, self: A, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-
-class _addmm__operator(_addmm__call, Operator): ...
-
-class _addmv_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
-    ) -> A: ...
-
-class _addmv__call:
-    def __call__(_op, self: A, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-
-class _addmv__operator(_addmv__call, Operator): ...
-
-class _baddbmm_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
-    ) -> A: ...
-
-class _baddbmm__call:
-    def __call__(_op, self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-
-class _baddbmm__operator(_baddbmm__call, Operator): ...
-
-class _addbmm_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
-    ) -> A: ...
-
-class _addbmm__call:
-    def __call__(_op, self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-
-class _addbmm__operator(_addbmm__call, Operator): ...
-
-class _addr_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A
-    ) -> A: ...
-
-class _addr__call:
-    def __call__(_op, self: A, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
-
-class _addr__operator(_addr__call, Operator): ...
-
-class _trace_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _inverse_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _linalg_solve_triangular_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, B: TensorLike, *, upper: bool, left: bool = True, unitriangular: bool = False, out: A
-    ) -> A: ...
-
-class _cholesky_solve_out_operator(Operator):
-    def __call__(_op, self: TensorLike, input2: TensorLike, upper: bool = False, *, out: A) -> A: ...
-
-class _cholesky_inverse_out_operator(Operator):
-    def __call__(_op, self: TensorLike, upper: bool = False, *, out: A) -> A: ...
-
-class _linalg_lu_solve_out_operator(Operator):
-    def __call__(
-        _op, LU: TensorLike, pivots: TensorLike, B: TensorLike, *, left: bool = True, adjoint: bool = False, out: A
-    ) -> A: ...
-
-class _linalg_det_out_operator(Operator):
-    def __call__(_op, A_: TensorLike, *, out: A) -> A: ...
-
-class _linalg_pinv_atol_rtol_tensor_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        *,
-        atol: TensorLike | None = None,
-        rtol: TensorLike | None = None,
-        hermitian: bool = False,
-        out: A,
-    ) -> A: ...
-
-class _linalg_pinv_out_operator(Operator):
-    def __call__(_op, self: TensorLike, rcond: float, hermitian: bool = False, *, out: A) -> A: ...
-
-class _linalg_matrix_rank_out_operator(Operator):
-    def __call__(_op, self: TensorLike, tol: float, hermitian: bool = False, *, out: A) -> A: ...
-
-class _nuclear_norm_out_operator(Operator):
-    def __call__(_op, self: TensorLike, keepdim: bool = False, *, out: A) -> A: ...
-
-class __euclidean_dist_out_operator(Operator):
-    def __call__(_op, x1: TensorLike, x2: TensorLike, *, out: A) -> A: ...
-
-class __pdist_forward_out_operator(Operator):
-    def __call__(_op, self: TensorLike, p: float = 2.0, *, out: A) -> A: ...
 
 class __cdist_forward_out_operator(Operator):
     def __call__(_op, x1: TensorLike, x2: TensorLike, p: float, compute_mode: int | None, *, out: A) -> A: ...
@@ -2529,6 +2529,9 @@ class _addmm_packet(_addmm_packet_call):
     default: _addmm_default_operator
     out: _addmm_out_operator
 
+class _addmm__packet(_addmm__call, Packet):
+    default: _addmm__operator
+
 class _addmv_packet_call(Packet):
     @overload
     def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -2552,6 +2555,9 @@ class _addmv_packet_call(Packet):
 class _addmv_packet(_addmv_packet_call):
     default: _addmv_default_operator
     out: _addmv_out_operator
+
+class _addmv__packet(_addmv__call, Packet):
+    default: _addmv__operator
 
 class _baddbmm_packet_call(Packet):
     @overload
@@ -2577,6 +2583,9 @@ class _baddbmm_packet(_baddbmm_packet_call):
     default: _baddbmm_default_operator
     out: _baddbmm_out_operator
 
+class _baddbmm__packet(_baddbmm__call, Packet):
+    default: _baddbmm__operator
+
 class _addbmm_packet_call(Packet):
     @overload
     def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -2601,6 +2610,9 @@ class _addbmm_packet(_addbmm_packet_call):
     default: _addbmm_default_operator
     out: _addbmm_out_operator
 
+class _addbmm__packet(_addbmm__call, Packet):
+    default: _addbmm__operator
+
 class _addr_packet_call(Packet):
     @overload
     def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -2624,6 +2636,9 @@ class _addr_packet_call(Packet):
 class _addr_packet(_addr_packet_call):
     default: _addr_default_operator
     out: _addr_out_operator
+
+class _addr__packet(_addr__call, Packet):
+    default: _addr__operator
 
 class _trace_packet_call(Packet):
     @overload
@@ -3396,21 +3411,6 @@ class __cdist_forward_packet(__cdist_forward_packet_call):
     default: __cdist_forward_default_operator
     out: __cdist_forward_out_operator
 
-class _addmm__packet(_addmm__call, Packet):
-    default: _addmm__operator
-
-class _addmv__packet(_addmv__call, Packet):
-    default: _addmv__operator
-
-class _baddbmm__packet(_baddbmm__call, Packet):
-    default: _baddbmm__operator
-
-class _addbmm__packet(_addbmm__call, Packet):
-    default: _addbmm__operator
-
-class _addr__packet(_addr__call, Packet):
-    default: _addr__operator
-
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -3435,10 +3435,15 @@ class Namespace:
     linalg_cross: _linalg_cross_packet
     cross: _cross_packet
     addmm: _addmm_packet
+    addmm_: _addmm__packet
     addmv: _addmv_packet
+    addmv_: _addmv__packet
     baddbmm: _baddbmm_packet
+    baddbmm_: _baddbmm__packet
     addbmm: _addbmm_packet
+    addbmm_: _addbmm__packet
     addr: _addr_packet
+    addr_: _addr__packet
     trace: _trace_packet
     linalg_diagonal: _linalg_diagonal_packet
     _linalg_check_errors: __linalg_check_errors_packet
@@ -3492,8 +3497,3 @@ class Namespace:
     pdist: _pdist_packet
     _pdist_forward: __pdist_forward_packet
     _cdist_forward: __cdist_forward_packet
-    addmm_: _addmm__packet
-    addmv_: _addmv__packet
-    baddbmm_: _baddbmm__packet
-    addbmm_: _addbmm__packet
-    addr_: _addr__packet

@@ -783,6 +783,9 @@ class _mse_loss_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], target: Tensor, reduction: int = 1) -> Tensor: ...
 
+class _mse_loss_out_operator(Operator):
+    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, *, out: A) -> A: ...
+
 class _l1_loss_call:
     @overload
     def __call__(_op, self: A, target: A, reduction: int = 1) -> A: ...
@@ -801,6 +804,9 @@ class _smooth_l1_loss_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor: ...
 
+class _smooth_l1_loss_out_operator(Operator):
+    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, beta: float = 1.0, *, out: A) -> A: ...
+
 class _huber_loss_default_operator(Operator):
     @overload
     def __call__(_op, self: A, target: A, reduction: int = 1, delta: float = 1.0) -> A: ...
@@ -808,6 +814,9 @@ class _huber_loss_default_operator(Operator):
     def __call__(_op, self: Tensor, target: TensorLike, reduction: int = 1, delta: float = 1.0) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor: ...
+
+class _huber_loss_out_operator(Operator):
+    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, delta: float = 1.0, *, out: A) -> A: ...
 
 class _binary_cross_entropy_default_operator(Operator):
     @overload
@@ -822,6 +831,11 @@ class _binary_cross_entropy_default_operator(Operator):
     ) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int = 1) -> Tensor: ...
+
+class _binary_cross_entropy_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, target: TensorLike, weight: TensorLike | None = None, reduction: int = 1, *, out: A
+    ) -> A: ...
 
 class _binary_cross_entropy_with_logits_def_operator(Operator):
     @overload
@@ -866,6 +880,18 @@ class _binary_cross_entropy_with_logits_def_operator(Operator):
         reduction: int = 1,
     ) -> Tensor: ...
 
+class _binary_cross_entropy_with_logits_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        target: TensorLike,
+        weight: TensorLike | None = None,
+        pos_weight: TensorLike | None = None,
+        reduction: int = 1,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _kl_div_call:
     @overload
     def __call__(_op, self: A, target: A, reduction: int = 1, *, log_target: bool = False) -> A: ...
@@ -885,6 +911,9 @@ class _soft_margin_loss_default_operator(Operator):
     def __call__(_op, self: Tensor, target: TensorLike, reduction: int = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], target: Tensor, reduction: int = 1) -> Tensor: ...
+
+class _soft_margin_loss_out_operator(Operator):
+    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, *, out: A) -> A: ...
 
 class _hinge_embedding_loss_call:
     @overload
@@ -937,6 +966,18 @@ class _nll_loss_default_operator(Operator):
     def __call__(
         _op, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int = 1, ignore_index: int = -100
     ) -> Tensor: ...
+
+class _nll_loss_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        target: TensorLike,
+        weight: TensorLike | None = None,
+        reduction: int = 1,
+        ignore_index: int = -100,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _nll_loss_forward_default_operator(Operator):
     @overload
@@ -996,6 +1037,18 @@ class _nll_loss2d_default_operator(Operator):
     def __call__(
         _op, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int = 1, ignore_index: int = -100
     ) -> Tensor: ...
+
+class _nll_loss2d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        target: TensorLike,
+        weight: TensorLike | None = None,
+        reduction: int = 1,
+        ignore_index: int = -100,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _nll_loss2d_forward_default_operator(Operator):
     @overload
@@ -1139,6 +1192,19 @@ class _multi_margin_loss_default_operator(Operator):
         reduction: int = 1,
     ) -> Tensor: ...
 
+class _multi_margin_loss_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        target: TensorLike,
+        p: Scalar = 1,
+        margin: Scalar = 1,
+        weight: TensorLike | None = None,
+        reduction: int = 1,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _multilabel_margin_loss_default_operator(Operator):
     @overload
     def __call__(_op, self: A, target: A, reduction: int = 1) -> A: ...
@@ -1146,6 +1212,9 @@ class _multilabel_margin_loss_default_operator(Operator):
     def __call__(_op, self: Tensor, target: TensorLike, reduction: int = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], target: Tensor, reduction: int = 1) -> Tensor: ...
+
+class _multilabel_margin_loss_out_operator(Operator):
+    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, *, out: A) -> A: ...
 
 class _multilabel_margin_loss_forward_defau_operator(Operator):
     @overload
@@ -1299,6 +1368,20 @@ class __ctc_loss_default_call:
 class __ctc_loss_default_operator(__ctc_loss_default_call, Operator): ...
 
 _ctc_loss_default: __ctc_loss_default_call
+
+class __ctc_loss_out_operator(Operator):
+    def __call__(
+        _op,
+        log_probs: TensorLike,
+        targets: TensorLike,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+        *,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
 
 class __ctc_loss_Tensor_call:
     @overload
@@ -1557,89 +1640,6 @@ class _pairwise_distance_call:
     ) -> Tensor: ...
 
 class _pairwise_distance_operator(_pairwise_distance_call, Operator): ...
-
-class _mse_loss_out_operator(Operator):
-    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, *, out: A) -> A: ...
-
-class _smooth_l1_loss_out_operator(Operator):
-    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, beta: float = 1.0, *, out: A) -> A: ...
-
-class _huber_loss_out_operator(Operator):
-    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, delta: float = 1.0, *, out: A) -> A: ...
-
-class _binary_cross_entropy_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, target: TensorLike, weight: TensorLike | None = None, reduction: int = 1, *, out: A
-    ) -> A: ...
-
-class _binary_cross_entropy_with_logits_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        target: TensorLike,
-        weight: TensorLike | None = None,
-        pos_weight: TensorLike | None = None,
-        reduction: int = 1,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _soft_margin_loss_out_operator(Operator):
-    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, *, out: A) -> A: ...
-
-class _nll_loss_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        target: TensorLike,
-        weight: TensorLike | None = None,
-        reduction: int = 1,
-        ignore_index: int = -100,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _nll_loss2d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        target: TensorLike,
-        weight: TensorLike | None = None,
-        reduction: int = 1,
-        ignore_index: int = -100,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _multi_margin_loss_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        target: TensorLike,
-        p: Scalar = 1,
-        margin: Scalar = 1,
-        weight: TensorLike | None = None,
-        reduction: int = 1,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _multilabel_margin_loss_out_operator(Operator):
-    def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, *, out: A) -> A: ...
-
-class __ctc_loss_out_operator(Operator):
-    def __call__(
-        _op,
-        log_probs: TensorLike,
-        targets: TensorLike,
-        input_lengths: Sequence[int],
-        target_lengths: Sequence[int],
-        blank: int = 0,
-        zero_infinity: bool = False,
-        *,
-        out0: A,
-        out1: A,
-    ) -> tuple[A, A]: ...
 
 class _mse_loss_packet_call(Packet):
     @overload

@@ -151,6 +151,10 @@ def embedding_renorm(self: NDArray[Any], indices: Tensor, max_norm: float, norm_
 @overload
 def embedding_renorm(self: TensorLike, indices: TensorLike, max_norm: float, norm_type: float, *, out: A) -> A: ...
 @overload
+def embedding_renorm_(self: A, indices: TensorLike, max_norm: float, norm_type: float) -> A: ...
+@overload
+def embedding_renorm_(input: A, indices: TensorLike, max_norm: float, norm_type: float) -> A: ...
+@overload
 def one_hot(self: A, num_classes: int = -1) -> A: ...
 @overload
 def one_hot(input: A, num_classes: int = -1) -> A: ...
@@ -594,22 +598,30 @@ def _embedding_bag_forward_only(
     out2: A,
     out3: A,
 ) -> tuple[A, A, A, A]: ...
-@overload
-def embedding_renorm_(self: A, indices: TensorLike, max_norm: float, norm_type: float) -> A: ...
-@overload
-def embedding_renorm_(input: A, indices: TensorLike, max_norm: float, norm_type: float) -> A: ...
 
 class __softmax_default_operator(Operator):
     def __call__(_op, self: A, dim: int, half_to_float: bool) -> A: ...
 
+class __softmax_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, half_to_float: bool, *, out: A) -> A: ...
+
 class __log_softmax_default_operator(Operator):
     def __call__(_op, self: A, dim: int, half_to_float: bool) -> A: ...
+
+class __log_softmax_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, half_to_float: bool, *, out: A) -> A: ...
 
 class _softmax_int_operator(Operator):
     def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
 
+class _softmax_int_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
+
 class _log_softmax_int_operator(Operator):
     def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
+
+class _log_softmax_int_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
 
 class __safe_softmax_call:
     def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
@@ -693,6 +705,18 @@ class _embedding_default_operator(Operator):
         sparse: bool = False,
     ) -> Tensor: ...
 
+class _embedding_out_operator(Operator):
+    def __call__(
+        _op,
+        weight: TensorLike,
+        indices: TensorLike,
+        padding_idx: int = -1,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _embedding_renorm_default_operator(Operator):
     @overload
     def __call__(_op, self: A, indices: A, max_norm: float, norm_type: float) -> A: ...
@@ -701,6 +725,14 @@ class _embedding_renorm_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], indices: Tensor, max_norm: float, norm_type: float) -> Tensor: ...
 
+class _embedding_renorm_out_operator(Operator):
+    def __call__(_op, self: TensorLike, indices: TensorLike, max_norm: float, norm_type: float, *, out: A) -> A: ...
+
+class _embedding_renorm__call:
+    def __call__(_op, self: A, indices: TensorLike, max_norm: float, norm_type: float) -> A: ...
+
+class _embedding_renorm__operator(_embedding_renorm__call, Operator): ...
+
 class _one_hot_call:
     def __call__(_op, self: A, num_classes: int = -1) -> A: ...
 
@@ -708,6 +740,9 @@ class _one_hot_operator(_one_hot_call, Operator): ...
 
 class _native_dropout_default_operator(Operator):
     def __call__(_op, input: A, p: float, train: bool | None) -> tuple[A, A]: ...
+
+class _native_dropout_out_operator(Operator):
+    def __call__(_op, input: TensorLike, p: float, train: bool | None, *, out0: A, out1: A) -> tuple[A, A]: ...
 
 class _native_dropout_backward_call:
     @overload
@@ -1122,6 +1157,25 @@ class __embedding_bag_default_operator(Operator):
         padding_idx: int = -1,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 
+class __embedding_bag_out_operator(Operator):
+    def __call__(
+        _op,
+        weight: TensorLike,
+        indices: TensorLike,
+        offsets: TensorLike,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: TensorLike | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+        out3: A,
+    ) -> tuple[A, A, A, A]: ...
+
 class __embedding_bag_forward_only_default_operator(Operator):
     @overload
     def __call__(
@@ -1189,60 +1243,6 @@ class __embedding_bag_forward_only_default_operator(Operator):
         include_last_offset: bool = False,
         padding_idx: int = -1,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
-
-class __softmax_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, half_to_float: bool, *, out: A) -> A: ...
-
-class __log_softmax_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, half_to_float: bool, *, out: A) -> A: ...
-
-class _softmax_int_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
-
-class _log_softmax_int_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
-
-class _embedding_out_operator(Operator):
-    def __call__(
-        _op,
-        weight: TensorLike,
-        indices: TensorLike,
-        padding_idx: int = -1,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _embedding_renorm_out_operator(Operator):
-    def __call__(_op, self: TensorLike, indices: TensorLike, max_norm: float, norm_type: float, *, out: A) -> A: ...
-
-class _embedding_renorm__call:
-    def __call__(_op, self: A, indices: TensorLike, max_norm: float, norm_type: float) -> A: ...
-
-class _embedding_renorm__operator(_embedding_renorm__call, Operator): ...
-
-class _native_dropout_out_operator(Operator):
-    def __call__(_op, input: TensorLike, p: float, train: bool | None, *, out0: A, out1: A) -> tuple[A, A]: ...
-
-class __embedding_bag_out_operator(Operator):
-    def __call__(
-        _op,
-        weight: TensorLike,
-        indices: TensorLike,
-        offsets: TensorLike,
-        scale_grad_by_freq: bool = False,
-        mode: int = 0,
-        sparse: bool = False,
-        per_sample_weights: TensorLike | None = None,
-        include_last_offset: bool = False,
-        padding_idx: int = -1,
-        *,
-        out0: A,
-        out1: A,
-        out2: A,
-        out3: A,
-    ) -> tuple[A, A, A, A]: ...
 
 class __embedding_bag_forward_only_out_operator(Operator):
     def __call__(
@@ -1383,6 +1383,9 @@ class _embedding_renorm_packet_call(Packet):
 class _embedding_renorm_packet(_embedding_renorm_packet_call):
     default: _embedding_renorm_default_operator
     out: _embedding_renorm_out_operator
+
+class _embedding_renorm__packet(_embedding_renorm__call, Packet):
+    default: _embedding_renorm__operator
 
 class _one_hot_packet(_one_hot_call, Packet):
     default: _one_hot_operator
@@ -1736,9 +1739,6 @@ class __embedding_bag_forward_only_packet(Packet):
         out3: A,
     ) -> tuple[A, A, A, A]: ...
 
-class _embedding_renorm__packet(_embedding_renorm__call, Packet):
-    default: _embedding_renorm__operator
-
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -1753,6 +1753,7 @@ class Namespace:
     bilinear: _bilinear_packet
     embedding: _embedding_packet
     embedding_renorm: _embedding_renorm_packet
+    embedding_renorm_: _embedding_renorm__packet
     one_hot: _one_hot_packet
     native_dropout: _native_dropout_packet
     native_dropout_backward: _native_dropout_backward_packet
@@ -1769,4 +1770,3 @@ class Namespace:
     embedding_bag: _embedding_bag_packet
     _embedding_bag: __embedding_bag_packet
     _embedding_bag_forward_only: __embedding_bag_forward_only_packet
-    embedding_renorm_: _embedding_renorm__packet

@@ -744,6 +744,20 @@ class _native_layer_norm_default_operator(Operator):
         _op, input: NDArray[Any], normalized_shape: Sequence[int], weight: NDArray[Any] | None, bias: Tensor, eps: float
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
+class _native_layer_norm_out_operator(Operator):
+    def __call__(
+        _op,
+        input: TensorLike,
+        normalized_shape: Sequence[int],
+        weight: TensorLike | None,
+        bias: TensorLike | None,
+        eps: float,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
+
 class _layer_norm_call:
     @overload
     def __call__(
@@ -862,6 +876,23 @@ class _native_group_norm_default_operator(Operator):
         group: int,
         eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
+
+class _native_group_norm_out_operator(Operator):
+    def __call__(
+        _op,
+        input: TensorLike,
+        weight: TensorLike | None,
+        bias: TensorLike | None,
+        N: int,
+        C: int,
+        HxW: int,
+        group: int,
+        eps: float,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
 
 class _group_norm_call:
     @overload
@@ -1183,6 +1214,22 @@ class __native_batch_norm_legit_no_training_operator(Operator):
         eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
+class __native_batch_norm_legit_no_training_operator_(Operator):
+    def __call__(
+        _op,
+        input: TensorLike,
+        weight: TensorLike | None,
+        bias: TensorLike | None,
+        running_mean: TensorLike,
+        running_var: TensorLike,
+        momentum: float,
+        eps: float,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
+
 class _native_batch_norm_default_operator(Operator):
     @overload
     def __call__(
@@ -1503,53 +1550,6 @@ class _instance_norm_operator(_instance_norm_call, Operator): ...
 
 class _renorm_default_operator(Operator):
     def __call__(_op, self: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
-
-class _native_layer_norm_out_operator(Operator):
-    def __call__(
-        _op,
-        input: TensorLike,
-        normalized_shape: Sequence[int],
-        weight: TensorLike | None,
-        bias: TensorLike | None,
-        eps: float,
-        *,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
-
-class _native_group_norm_out_operator(Operator):
-    def __call__(
-        _op,
-        input: TensorLike,
-        weight: TensorLike | None,
-        bias: TensorLike | None,
-        N: int,
-        C: int,
-        HxW: int,
-        group: int,
-        eps: float,
-        *,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
-
-class __native_batch_norm_legit_no_training_operator_(Operator):
-    def __call__(
-        _op,
-        input: TensorLike,
-        weight: TensorLike | None,
-        bias: TensorLike | None,
-        running_mean: TensorLike,
-        running_var: TensorLike,
-        momentum: float,
-        eps: float,
-        *,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
 
 class _renorm_out_operator(Operator):
     def __call__(_op, self: TensorLike, p: Scalar, dim: int, maxnorm: Scalar, *, out: A) -> A: ...

@@ -231,6 +231,9 @@ class _special_chebyshev_polynomial_t_defau_operator(_special_chebyshev_polynomi
 
 special_chebyshev_polynomial_t_default: _special_chebyshev_polynomial_t_defau_call
 
+class _special_chebyshev_polynomial_t_out_operator(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_chebyshev_polynomial_t_x_sca_call:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
@@ -238,12 +241,18 @@ class _special_chebyshev_polynomial_t_x_sca_operator(_special_chebyshev_polynomi
 
 special_chebyshev_polynomial_t_x_scalar: _special_chebyshev_polynomial_t_x_sca_call
 
+class _special_chebyshev_polynomial_t_x_sca_operator_(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_chebyshev_polynomial_t_n_sca_call:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
 class _special_chebyshev_polynomial_t_n_sca_operator(_special_chebyshev_polynomial_t_n_sca_call, Operator): ...
 
 special_chebyshev_polynomial_t_n_scalar: _special_chebyshev_polynomial_t_n_sca_call
+
+class _special_chebyshev_polynomial_t_n_sca_operator_(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_chebyshev_polynomial_u_defau_call:
     @overload
@@ -257,6 +266,9 @@ class _special_chebyshev_polynomial_u_defau_operator(_special_chebyshev_polynomi
 
 special_chebyshev_polynomial_u_default: _special_chebyshev_polynomial_u_defau_call
 
+class _special_chebyshev_polynomial_u_out_operator(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_chebyshev_polynomial_u_x_sca_call:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
@@ -264,12 +276,18 @@ class _special_chebyshev_polynomial_u_x_sca_operator(_special_chebyshev_polynomi
 
 special_chebyshev_polynomial_u_x_scalar: _special_chebyshev_polynomial_u_x_sca_call
 
+class _special_chebyshev_polynomial_u_x_sca_operator_(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_chebyshev_polynomial_u_n_sca_call:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
 class _special_chebyshev_polynomial_u_n_sca_operator(_special_chebyshev_polynomial_u_n_sca_call, Operator): ...
 
 special_chebyshev_polynomial_u_n_scalar: _special_chebyshev_polynomial_u_n_sca_call
+
+class _special_chebyshev_polynomial_u_n_sca_operator_(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_chebyshev_polynomial_v_defau_call:
     @overload
@@ -283,6 +301,9 @@ class _special_chebyshev_polynomial_v_defau_operator(_special_chebyshev_polynomi
 
 special_chebyshev_polynomial_v_default: _special_chebyshev_polynomial_v_defau_call
 
+class _special_chebyshev_polynomial_v_out_operator(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_chebyshev_polynomial_v_x_sca_call:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
@@ -290,12 +311,18 @@ class _special_chebyshev_polynomial_v_x_sca_operator(_special_chebyshev_polynomi
 
 special_chebyshev_polynomial_v_x_scalar: _special_chebyshev_polynomial_v_x_sca_call
 
+class _special_chebyshev_polynomial_v_x_sca_operator_(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_chebyshev_polynomial_v_n_sca_call:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
 class _special_chebyshev_polynomial_v_n_sca_operator(_special_chebyshev_polynomial_v_n_sca_call, Operator): ...
 
 special_chebyshev_polynomial_v_n_scalar: _special_chebyshev_polynomial_v_n_sca_call
+
+class _special_chebyshev_polynomial_v_n_sca_operator_(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_chebyshev_polynomial_w_defau_call:
     @overload
@@ -309,6 +336,9 @@ class _special_chebyshev_polynomial_w_defau_operator(_special_chebyshev_polynomi
 
 special_chebyshev_polynomial_w_default: _special_chebyshev_polynomial_w_defau_call
 
+class _special_chebyshev_polynomial_w_out_operator(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_chebyshev_polynomial_w_x_sca_call:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
@@ -316,12 +346,18 @@ class _special_chebyshev_polynomial_w_x_sca_operator(_special_chebyshev_polynomi
 
 special_chebyshev_polynomial_w_x_scalar: _special_chebyshev_polynomial_w_x_sca_call
 
+class _special_chebyshev_polynomial_w_x_sca_operator_(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_chebyshev_polynomial_w_n_sca_call:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
 class _special_chebyshev_polynomial_w_n_sca_operator(_special_chebyshev_polynomial_w_n_sca_call, Operator): ...
 
 special_chebyshev_polynomial_w_n_scalar: _special_chebyshev_polynomial_w_n_sca_call
+
+class _special_chebyshev_polynomial_w_n_sca_operator_(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_call:
     @overload
@@ -335,19 +371,28 @@ class _special_shifted_chebyshev_polynomial_operator(_special_shifted_chebyshev_
 
 special_shifted_chebyshev_polynomial_t_default: _special_shifted_chebyshev_polynomial_call
 
+class _special_shifted_chebyshev_polynomial_operator_(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_shifted_chebyshev_polynomial_call_:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
-class _special_shifted_chebyshev_polynomial_operator_(_special_shifted_chebyshev_polynomial_call_, Operator): ...
+class _special_shifted_chebyshev_polynomial_operator__(_special_shifted_chebyshev_polynomial_call_, Operator): ...
 
 special_shifted_chebyshev_polynomial_t_x_scalar: _special_shifted_chebyshev_polynomial_call_
+
+class _special_shifted_chebyshev_polynomial_operator___(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_call__:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
-class _special_shifted_chebyshev_polynomial_operator__(_special_shifted_chebyshev_polynomial_call__, Operator): ...
+class _special_shifted_chebyshev_polynomial_operator____(_special_shifted_chebyshev_polynomial_call__, Operator): ...
 
 special_shifted_chebyshev_polynomial_t_n_scalar: _special_shifted_chebyshev_polynomial_call__
+
+class _special_shifted_chebyshev_polynomial_operator_____(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_call___:
     @overload
@@ -357,25 +402,36 @@ class _special_shifted_chebyshev_polynomial_call___:
     @overload
     def __call__(_op, x: NDArray[Any], n: Tensor) -> Tensor: ...
 
-class _special_shifted_chebyshev_polynomial_operator___(_special_shifted_chebyshev_polynomial_call___, Operator): ...
+class _special_shifted_chebyshev_polynomial_operator______(_special_shifted_chebyshev_polynomial_call___, Operator): ...
 
 special_shifted_chebyshev_polynomial_u_default: _special_shifted_chebyshev_polynomial_call___
+
+class _special_shifted_chebyshev_polynomial_operator_______(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_call____:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
-class _special_shifted_chebyshev_polynomial_operator____(_special_shifted_chebyshev_polynomial_call____, Operator): ...
+class _special_shifted_chebyshev_polynomial_operator________(
+    _special_shifted_chebyshev_polynomial_call____, Operator
+): ...
 
 special_shifted_chebyshev_polynomial_u_x_scalar: _special_shifted_chebyshev_polynomial_call____
+
+class _special_shifted_chebyshev_polynomial_operator_________(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_call_____:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
-class _special_shifted_chebyshev_polynomial_operator_____(
+class _special_shifted_chebyshev_polynomial_operator__________(
     _special_shifted_chebyshev_polynomial_call_____, Operator
 ): ...
 
 special_shifted_chebyshev_polynomial_u_n_scalar: _special_shifted_chebyshev_polynomial_call_____
+
+class _special_shifted_chebyshev_polynomial_operator___________(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_call______:
     @overload
@@ -385,29 +441,38 @@ class _special_shifted_chebyshev_polynomial_call______:
     @overload
     def __call__(_op, x: NDArray[Any], n: Tensor) -> Tensor: ...
 
-class _special_shifted_chebyshev_polynomial_operator______(
+class _special_shifted_chebyshev_polynomial_operator____________(
     _special_shifted_chebyshev_polynomial_call______, Operator
 ): ...
 
 special_shifted_chebyshev_polynomial_v_default: _special_shifted_chebyshev_polynomial_call______
 
+class _special_shifted_chebyshev_polynomial_operator_____________(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_shifted_chebyshev_polynomial_call_______:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
-class _special_shifted_chebyshev_polynomial_operator_______(
+class _special_shifted_chebyshev_polynomial_operator______________(
     _special_shifted_chebyshev_polynomial_call_______, Operator
 ): ...
 
 special_shifted_chebyshev_polynomial_v_x_scalar: _special_shifted_chebyshev_polynomial_call_______
 
+class _special_shifted_chebyshev_polynomial_operator_______________(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_shifted_chebyshev_polynomial_call________:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
-class _special_shifted_chebyshev_polynomial_operator________(
+class _special_shifted_chebyshev_polynomial_operator________________(
     _special_shifted_chebyshev_polynomial_call________, Operator
 ): ...
 
 special_shifted_chebyshev_polynomial_v_n_scalar: _special_shifted_chebyshev_polynomial_call________
+
+class _special_shifted_chebyshev_polynomial_operator_________________(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_call_________:
     @overload
@@ -417,29 +482,38 @@ class _special_shifted_chebyshev_polynomial_call_________:
     @overload
     def __call__(_op, x: NDArray[Any], n: Tensor) -> Tensor: ...
 
-class _special_shifted_chebyshev_polynomial_operator_________(
+class _special_shifted_chebyshev_polynomial_operator__________________(
     _special_shifted_chebyshev_polynomial_call_________, Operator
 ): ...
 
 special_shifted_chebyshev_polynomial_w_default: _special_shifted_chebyshev_polynomial_call_________
 
+class _special_shifted_chebyshev_polynomial_operator___________________(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_shifted_chebyshev_polynomial_call__________:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
-class _special_shifted_chebyshev_polynomial_operator__________(
+class _special_shifted_chebyshev_polynomial_operator____________________(
     _special_shifted_chebyshev_polynomial_call__________, Operator
 ): ...
 
 special_shifted_chebyshev_polynomial_w_x_scalar: _special_shifted_chebyshev_polynomial_call__________
 
+class _special_shifted_chebyshev_polynomial_operator_____________________(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_shifted_chebyshev_polynomial_call___________:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
-class _special_shifted_chebyshev_polynomial_operator___________(
+class _special_shifted_chebyshev_polynomial_operator______________________(
     _special_shifted_chebyshev_polynomial_call___________, Operator
 ): ...
 
 special_shifted_chebyshev_polynomial_w_n_scalar: _special_shifted_chebyshev_polynomial_call___________
+
+class _special_shifted_chebyshev_polynomial_operator_______________________(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_hermite_polynomial_h_default_call:
     @overload
@@ -453,6 +527,9 @@ class _special_hermite_polynomial_h_default_operator(_special_hermite_polynomial
 
 special_hermite_polynomial_h_default: _special_hermite_polynomial_h_default_call
 
+class _special_hermite_polynomial_h_out_operator(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_hermite_polynomial_h_x_scala_call:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
@@ -460,12 +537,18 @@ class _special_hermite_polynomial_h_x_scala_operator(_special_hermite_polynomial
 
 special_hermite_polynomial_h_x_scalar: _special_hermite_polynomial_h_x_scala_call
 
+class _special_hermite_polynomial_h_x_scala_operator_(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_hermite_polynomial_h_n_scala_call:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
 class _special_hermite_polynomial_h_n_scala_operator(_special_hermite_polynomial_h_n_scala_call, Operator): ...
 
 special_hermite_polynomial_h_n_scalar: _special_hermite_polynomial_h_n_scala_call
+
+class _special_hermite_polynomial_h_n_scala_operator_(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_hermite_polynomial_he_defaul_call:
     @overload
@@ -479,6 +562,9 @@ class _special_hermite_polynomial_he_defaul_operator(_special_hermite_polynomial
 
 special_hermite_polynomial_he_default: _special_hermite_polynomial_he_defaul_call
 
+class _special_hermite_polynomial_he_out_operator(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_hermite_polynomial_he_x_scal_call:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
@@ -486,12 +572,18 @@ class _special_hermite_polynomial_he_x_scal_operator(_special_hermite_polynomial
 
 special_hermite_polynomial_he_x_scalar: _special_hermite_polynomial_he_x_scal_call
 
+class _special_hermite_polynomial_he_x_scal_operator_(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_hermite_polynomial_he_n_scal_call:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
 class _special_hermite_polynomial_he_n_scal_operator(_special_hermite_polynomial_he_n_scal_call, Operator): ...
 
 special_hermite_polynomial_he_n_scalar: _special_hermite_polynomial_he_n_scal_call
+
+class _special_hermite_polynomial_he_n_scal_operator_(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_laguerre_polynomial_l_defaul_call:
     @overload
@@ -505,6 +597,9 @@ class _special_laguerre_polynomial_l_defaul_operator(_special_laguerre_polynomia
 
 special_laguerre_polynomial_l_default: _special_laguerre_polynomial_l_defaul_call
 
+class _special_laguerre_polynomial_l_out_operator(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_laguerre_polynomial_l_x_scal_call:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
@@ -512,12 +607,18 @@ class _special_laguerre_polynomial_l_x_scal_operator(_special_laguerre_polynomia
 
 special_laguerre_polynomial_l_x_scalar: _special_laguerre_polynomial_l_x_scal_call
 
+class _special_laguerre_polynomial_l_x_scal_operator_(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_laguerre_polynomial_l_n_scal_call:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
 class _special_laguerre_polynomial_l_n_scal_operator(_special_laguerre_polynomial_l_n_scal_call, Operator): ...
 
 special_laguerre_polynomial_l_n_scalar: _special_laguerre_polynomial_l_n_scal_call
+
+class _special_laguerre_polynomial_l_n_scal_operator_(Operator):
+    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_legendre_polynomial_p_defaul_call:
     @overload
@@ -531,6 +632,9 @@ class _special_legendre_polynomial_p_defaul_operator(_special_legendre_polynomia
 
 special_legendre_polynomial_p_default: _special_legendre_polynomial_p_defaul_call
 
+class _special_legendre_polynomial_p_out_operator(Operator):
+    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+
 class _special_legendre_polynomial_p_x_scal_call:
     def __call__(_op, x: Scalar, n: A) -> A: ...
 
@@ -538,117 +642,15 @@ class _special_legendre_polynomial_p_x_scal_operator(_special_legendre_polynomia
 
 special_legendre_polynomial_p_x_scalar: _special_legendre_polynomial_p_x_scal_call
 
+class _special_legendre_polynomial_p_x_scal_operator_(Operator):
+    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+
 class _special_legendre_polynomial_p_n_scal_call:
     def __call__(_op, x: A, n: Scalar) -> A: ...
 
 class _special_legendre_polynomial_p_n_scal_operator(_special_legendre_polynomial_p_n_scal_call, Operator): ...
 
 special_legendre_polynomial_p_n_scalar: _special_legendre_polynomial_p_n_scal_call
-
-class _special_chebyshev_polynomial_t_out_operator(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_t_x_sca_operator_(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_t_n_sca_operator_(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_u_out_operator(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_u_x_sca_operator_(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_u_n_sca_operator_(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_v_out_operator(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_v_x_sca_operator_(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_v_n_sca_operator_(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_w_out_operator(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_w_x_sca_operator_(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_chebyshev_polynomial_w_n_sca_operator_(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator____________(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator_____________(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator______________(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator_______________(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator________________(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator_________________(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator__________________(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator___________________(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator____________________(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator_____________________(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator______________________(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_shifted_chebyshev_polynomial_operator_______________________(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_hermite_polynomial_h_out_operator(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_hermite_polynomial_h_x_scala_operator_(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_hermite_polynomial_h_n_scala_operator_(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_hermite_polynomial_he_out_operator(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_hermite_polynomial_he_x_scal_operator_(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_hermite_polynomial_he_n_scal_operator_(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_laguerre_polynomial_l_out_operator(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_laguerre_polynomial_l_x_scal_operator_(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
-
-class _special_laguerre_polynomial_l_n_scal_operator_(Operator):
-    def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
-
-class _special_legendre_polynomial_p_out_operator(Operator):
-    def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
-
-class _special_legendre_polynomial_p_x_scal_operator_(Operator):
-    def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
 
 class _special_legendre_polynomial_p_n_scal_operator_(Operator):
     def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
@@ -777,11 +779,11 @@ class _special_shifted_chebyshev_polynomial_packet_call(Packet):
 
 class _special_shifted_chebyshev_polynomial_packet(_special_shifted_chebyshev_polynomial_packet_call):
     default: _special_shifted_chebyshev_polynomial_operator
-    x_scalar: _special_shifted_chebyshev_polynomial_operator_
-    n_scalar: _special_shifted_chebyshev_polynomial_operator__
-    out: _special_shifted_chebyshev_polynomial_operator____________
-    x_scalar_out: _special_shifted_chebyshev_polynomial_operator_____________
-    n_scalar_out: _special_shifted_chebyshev_polynomial_operator______________
+    x_scalar: _special_shifted_chebyshev_polynomial_operator__
+    n_scalar: _special_shifted_chebyshev_polynomial_operator____
+    out: _special_shifted_chebyshev_polynomial_operator_
+    x_scalar_out: _special_shifted_chebyshev_polynomial_operator___
+    n_scalar_out: _special_shifted_chebyshev_polynomial_operator_____
 
 class _special_shifted_chebyshev_polynomial_packet_call_(Packet):
     @overload
@@ -802,12 +804,12 @@ class _special_shifted_chebyshev_polynomial_packet_call_(Packet):
     def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_packet_(_special_shifted_chebyshev_polynomial_packet_call_):
-    default: _special_shifted_chebyshev_polynomial_operator___
-    x_scalar: _special_shifted_chebyshev_polynomial_operator____
-    n_scalar: _special_shifted_chebyshev_polynomial_operator_____
-    out: _special_shifted_chebyshev_polynomial_operator_______________
-    x_scalar_out: _special_shifted_chebyshev_polynomial_operator________________
-    n_scalar_out: _special_shifted_chebyshev_polynomial_operator_________________
+    default: _special_shifted_chebyshev_polynomial_operator______
+    x_scalar: _special_shifted_chebyshev_polynomial_operator________
+    n_scalar: _special_shifted_chebyshev_polynomial_operator__________
+    out: _special_shifted_chebyshev_polynomial_operator_______
+    x_scalar_out: _special_shifted_chebyshev_polynomial_operator_________
+    n_scalar_out: _special_shifted_chebyshev_polynomial_operator___________
 
 class _special_shifted_chebyshev_polynomial_packet_call__(Packet):
     @overload
@@ -828,12 +830,12 @@ class _special_shifted_chebyshev_polynomial_packet_call__(Packet):
     def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_packet__(_special_shifted_chebyshev_polynomial_packet_call__):
-    default: _special_shifted_chebyshev_polynomial_operator______
-    x_scalar: _special_shifted_chebyshev_polynomial_operator_______
-    n_scalar: _special_shifted_chebyshev_polynomial_operator________
-    out: _special_shifted_chebyshev_polynomial_operator__________________
-    x_scalar_out: _special_shifted_chebyshev_polynomial_operator___________________
-    n_scalar_out: _special_shifted_chebyshev_polynomial_operator____________________
+    default: _special_shifted_chebyshev_polynomial_operator____________
+    x_scalar: _special_shifted_chebyshev_polynomial_operator______________
+    n_scalar: _special_shifted_chebyshev_polynomial_operator________________
+    out: _special_shifted_chebyshev_polynomial_operator_____________
+    x_scalar_out: _special_shifted_chebyshev_polynomial_operator_______________
+    n_scalar_out: _special_shifted_chebyshev_polynomial_operator_________________
 
 class _special_shifted_chebyshev_polynomial_packet_call___(Packet):
     @overload
@@ -854,11 +856,11 @@ class _special_shifted_chebyshev_polynomial_packet_call___(Packet):
     def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 
 class _special_shifted_chebyshev_polynomial_packet___(_special_shifted_chebyshev_polynomial_packet_call___):
-    default: _special_shifted_chebyshev_polynomial_operator_________
-    x_scalar: _special_shifted_chebyshev_polynomial_operator__________
-    n_scalar: _special_shifted_chebyshev_polynomial_operator___________
-    out: _special_shifted_chebyshev_polynomial_operator_____________________
-    x_scalar_out: _special_shifted_chebyshev_polynomial_operator______________________
+    default: _special_shifted_chebyshev_polynomial_operator__________________
+    x_scalar: _special_shifted_chebyshev_polynomial_operator____________________
+    n_scalar: _special_shifted_chebyshev_polynomial_operator______________________
+    out: _special_shifted_chebyshev_polynomial_operator___________________
+    x_scalar_out: _special_shifted_chebyshev_polynomial_operator_____________________
     n_scalar_out: _special_shifted_chebyshev_polynomial_operator_______________________
 
 class _special_hermite_polynomial_h_packet_call(Packet):

@@ -587,6 +587,20 @@ class _avg_pool2d_default_operator(Operator):
         divisor_override: int | None = None,
     ) -> A: ...
 
+class _avg_pool2d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int = (),
+        padding: Sequence[int] | int = (0, 0),
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _avg_pool3d_default_operator(Operator):
     def __call__(
         _op,
@@ -597,6 +611,20 @@ class _avg_pool3d_default_operator(Operator):
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
+    ) -> A: ...
+
+class _avg_pool3d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int = (),
+        padding: Sequence[int] | int = (0, 0, 0),
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        *,
+        out: A,
     ) -> A: ...
 
 class _avg_pool1d_default_operator(Operator):
@@ -626,8 +654,14 @@ class _avg_pool1d_out_operator(Operator):
 class __adaptive_avg_pool2d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
 
+class __adaptive_avg_pool2d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
+
 class __adaptive_avg_pool3d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
+
+class __adaptive_avg_pool3d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
 
 class _adaptive_avg_pool1d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
@@ -638,8 +672,14 @@ class _adaptive_avg_pool1d_out_operator(Operator):
 class _adaptive_avg_pool2d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
 
+class _adaptive_avg_pool2d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
+
 class _adaptive_avg_pool3d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
+
+class _adaptive_avg_pool3d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
 
 class _adaptive_max_pool2d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> tuple[A, A]: ...
@@ -665,6 +705,9 @@ class _max_unpool2d_default_operator(Operator):
     def __call__(_op, self: Tensor, indices: TensorLike, output_size: Sequence[int] | int) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], indices: Tensor, output_size: Sequence[int] | int) -> Tensor: ...
+
+class _max_unpool2d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
 
 class _max_unpool3d_default_operator(Operator):
     @overload
@@ -694,6 +737,18 @@ class _max_unpool3d_default_operator(Operator):
         stride: Sequence[int] | int,
         padding: Sequence[int] | int,
     ) -> Tensor: ...
+
+class _max_unpool3d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        indices: TensorLike,
+        output_size: Sequence[int] | int,
+        stride: Sequence[int] | int,
+        padding: Sequence[int] | int,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _fractional_max_pool2d_default_operator(Operator):
     @overload
@@ -826,61 +881,6 @@ class _max_pool2d_with_indices_backward_gra_operator(Operator):
         indices: TensorLike,
         *,
         grad_input: A,
-    ) -> A: ...
-
-class _avg_pool2d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int = (),
-        padding: Sequence[int] | int = (0, 0),
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _avg_pool3d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int = (),
-        padding: Sequence[int] | int = (0, 0, 0),
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class __adaptive_avg_pool2d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
-
-class __adaptive_avg_pool3d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
-
-class _adaptive_avg_pool2d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
-
-class _adaptive_avg_pool3d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
-
-class _max_unpool2d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
-
-class _max_unpool3d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        indices: TensorLike,
-        output_size: Sequence[int] | int,
-        stride: Sequence[int] | int,
-        padding: Sequence[int] | int,
-        *,
-        out: A,
     ) -> A: ...
 
 class _max_pool2d_with_indices_packet_call(Packet):

@@ -171,6 +171,10 @@ def uniform(
     self: TensorLike, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A
 ) -> A: ...
 @overload
+def uniform_(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def uniform_(input: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
 def normal_functional(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
 @overload
 def normal_functional(input: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
@@ -220,11 +224,19 @@ def exponential(input: A, lambd: float = 1.0, *, generator: Generator | None = N
 @overload
 def exponential(self: TensorLike, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
 @overload
+def exponential_(self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def exponential_(input: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
 def geometric(self: A, p: float, *, generator: Generator | None = None) -> A: ...
 @overload
 def geometric(input: A, p: float, *, generator: Generator | None = None) -> A: ...
 @overload
 def geometric(self: TensorLike, p: float, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def geometric_(self: A, p: float, *, generator: Generator | None = None) -> A: ...
+@overload
+def geometric_(input: A, p: float, *, generator: Generator | None = None) -> A: ...
 @overload
 def cauchy(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
 @overload
@@ -234,6 +246,10 @@ def cauchy(
     self: TensorLike, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None, out: A
 ) -> A: ...
 @overload
+def cauchy_(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def cauchy_(input: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
 def log_normal(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
 @overload
 def log_normal(input: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
@@ -241,6 +257,10 @@ def log_normal(input: A, mean: float = 1.0, std: float = 2.0, *, generator: Gene
 def log_normal(
     self: TensorLike, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None, out: A
 ) -> A: ...
+@overload
+def log_normal_(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def log_normal_(input: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
 @overload
 def random(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
 @overload
@@ -259,6 +279,18 @@ def random(self: TensorLike, from_: int, to: int | None, *, generator: Generator
 def random(self: TensorLike, to: int, *, generator: Generator | None = None, out: A) -> A: ...
 @overload
 def random(self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def random_(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(input: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(self: A, to: int, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(input: A, to: int, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(self: A, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(input: A, *, generator: Generator | None = None) -> A: ...
 @overload
 def bernoulli(self: A, *, generator: Generator | None = None) -> A: ...
 @overload
@@ -311,38 +343,6 @@ def multinomial(input: A, num_samples: int, replacement: bool = False, *, genera
 def multinomial(
     self: TensorLike, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: A
 ) -> A: ...
-@overload
-def uniform_(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def uniform_(input: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def exponential_(self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def exponential_(input: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def geometric_(self: A, p: float, *, generator: Generator | None = None) -> A: ...
-@overload
-def geometric_(input: A, p: float, *, generator: Generator | None = None) -> A: ...
-@overload
-def cauchy_(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def cauchy_(input: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def log_normal_(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def log_normal_(input: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(input: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(self: A, to: int, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(input: A, to: int, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(self: A, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(input: A, *, generator: Generator | None = None) -> A: ...
 
 class _rand_default_call:
     def __call__(
@@ -542,6 +542,16 @@ class _uniform_default_operator(_uniform_default_call, Operator): ...
 
 uniform_default: _uniform_default_call
 
+class _uniform_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A
+    ) -> A: ...
+
+class _uniform__call:
+    def __call__(_op, self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _uniform__operator(_uniform__call, Operator): ...
+
 class _normal_functional_call:
     def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
 
@@ -618,14 +628,50 @@ class _normal_float_float_out_operator(Operator):
 class _exponential_default_operator(Operator):
     def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
 
+class _exponential_out_operator(Operator):
+    def __call__(_op, self: TensorLike, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _exponential__call:
+    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _exponential__operator(_exponential__call, Operator): ...
+
 class _geometric_default_operator(Operator):
     def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
+
+class _geometric_out_operator(Operator):
+    def __call__(_op, self: TensorLike, p: float, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _geometric__call:
+    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
+
+class _geometric__operator(_geometric__call, Operator): ...
 
 class _cauchy_default_operator(Operator):
     def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
 
+class _cauchy_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None, out: A
+    ) -> A: ...
+
+class _cauchy__call:
+    def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _cauchy__operator(_cauchy__call, Operator): ...
+
 class _log_normal_default_operator(Operator):
     def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
+
+class _log_normal_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None, out: A
+    ) -> A: ...
+
+class _log_normal__call:
+    def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
+
+class _log_normal__operator(_log_normal__call, Operator): ...
 
 class _random_from_call:
     def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
@@ -634,12 +680,34 @@ class _random_from_operator(_random_from_call, Operator): ...
 
 random_from: _random_from_call
 
+class _random_from_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, from_: int, to: int | None, *, generator: Generator | None = None, out: A
+    ) -> A: ...
+
+class _random__from_call:
+    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
+
+class _random__from_operator(_random__from_call, Operator): ...
+
+random__from: _random__from_call
+
 class _random_to_call:
     def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
 
 class _random_to_operator(_random_to_call, Operator): ...
 
 random_to: _random_to_call
+
+class _random_to_out_operator(Operator):
+    def __call__(_op, self: TensorLike, to: int, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _random__to_call:
+    def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
+
+class _random__to_operator(_random__to_call, Operator): ...
+
+random__to: _random__to_call
 
 class _random_default_call:
     def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
@@ -648,12 +716,25 @@ class _random_default_operator(_random_default_call, Operator): ...
 
 random_default: _random_default_call
 
+class _random_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _random__default_call:
+    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
+
+class _random__default_operator(_random__default_call, Operator): ...
+
+random__default: _random__default_call
+
 class _bernoulli_default_call:
     def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
 
 class _bernoulli_default_operator(_bernoulli_default_call, Operator): ...
 
 bernoulli_default: _bernoulli_default_call
+
+class _bernoulli_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
 
 class _bernoulli_p_call:
     def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
@@ -684,103 +765,6 @@ class _bernoulli_Tensor_operator(_bernoulli_Tensor_call, Operator): ...
 
 bernoulli_Tensor: _bernoulli_Tensor_call
 
-class _poisson_default_operator(Operator):
-    def __call__(_op, self: A, generator: Generator | None = None) -> A: ...
-
-class _binomial_default_operator(Operator):
-    @overload
-    def __call__(_op, count: A, prob: A, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, count: Tensor, prob: TensorLike, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, count: NDArray[Any], prob: Tensor, generator: Generator | None = None) -> Tensor: ...
-
-class _multinomial_default_operator(Operator):
-    def __call__(
-        _op, self: A, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
-    ) -> A: ...
-
-class _uniform_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _uniform__call:
-    def __call__(_op, self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _uniform__operator(_uniform__call, Operator): ...
-
-class _exponential_out_operator(Operator):
-    def __call__(_op, self: TensorLike, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _exponential__call:
-    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _exponential__operator(_exponential__call, Operator): ...
-
-class _geometric_out_operator(Operator):
-    def __call__(_op, self: TensorLike, p: float, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _geometric__call:
-    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
-
-class _geometric__operator(_geometric__call, Operator): ...
-
-class _cauchy_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _cauchy__call:
-    def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _cauchy__operator(_cauchy__call, Operator): ...
-
-class _log_normal_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _log_normal__call:
-    def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
-
-class _log_normal__operator(_log_normal__call, Operator): ...
-
-class _random_from_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, from_: int, to: int | None, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _random__from_call:
-    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-
-class _random__from_operator(_random__from_call, Operator): ...
-
-random__from: _random__from_call
-
-class _random_to_out_operator(Operator):
-    def __call__(_op, self: TensorLike, to: int, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _random__to_call:
-    def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
-
-class _random__to_operator(_random__to_call, Operator): ...
-
-random__to: _random__to_call
-
-class _random_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _random__default_call:
-    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
-
-class _random__default_operator(_random__default_call, Operator): ...
-
-random__default: _random__default_call
-
-class _bernoulli_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-
 class _bernoulli_Tensor_out_operator(Operator):
     def __call__(_op, self: TensorLike, p: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
 
@@ -791,11 +775,27 @@ class _bernoulli__Tensor_operator(_bernoulli__Tensor_call, Operator): ...
 
 bernoulli__Tensor: _bernoulli__Tensor_call
 
+class _poisson_default_operator(Operator):
+    def __call__(_op, self: A, generator: Generator | None = None) -> A: ...
+
 class _poisson_out_operator(Operator):
     def __call__(_op, self: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
 
+class _binomial_default_operator(Operator):
+    @overload
+    def __call__(_op, count: A, prob: A, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, count: Tensor, prob: TensorLike, generator: Generator | None = None) -> Tensor: ...
+    @overload
+    def __call__(_op, count: NDArray[Any], prob: Tensor, generator: Generator | None = None) -> Tensor: ...
+
 class _binomial_out_operator(Operator):
     def __call__(_op, count: TensorLike, prob: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
+
+class _multinomial_default_operator(Operator):
+    def __call__(
+        _op, self: A, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+    ) -> A: ...
 
 class _multinomial_out_operator(Operator):
     def __call__(
@@ -987,6 +987,9 @@ class _uniform_packet(_uniform_packet_call):
     default: _uniform_default_operator
     out: _uniform_out_operator
 
+class _uniform__packet(_uniform__call, Packet):
+    default: _uniform__operator
+
 class _normal_functional_packet(_normal_functional_call, Packet):
     default: _normal_functional_operator
 
@@ -1053,6 +1056,9 @@ class _exponential_packet(_exponential_packet_call):
     default: _exponential_default_operator
     out: _exponential_out_operator
 
+class _exponential__packet(_exponential__call, Packet):
+    default: _exponential__operator
+
 class _geometric_packet_call(Packet):
     @overload
     def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
@@ -1062,6 +1068,9 @@ class _geometric_packet_call(Packet):
 class _geometric_packet(_geometric_packet_call):
     default: _geometric_default_operator
     out: _geometric_out_operator
+
+class _geometric__packet(_geometric__call, Packet):
+    default: _geometric__operator
 
 class _cauchy_packet_call(Packet):
     @overload
@@ -1075,6 +1084,9 @@ class _cauchy_packet(_cauchy_packet_call):
     default: _cauchy_default_operator
     out: _cauchy_out_operator
 
+class _cauchy__packet(_cauchy__call, Packet):
+    default: _cauchy__operator
+
 class _log_normal_packet_call(Packet):
     @overload
     def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
@@ -1086,6 +1098,9 @@ class _log_normal_packet_call(Packet):
 class _log_normal_packet(_log_normal_packet_call):
     default: _log_normal_default_operator
     out: _log_normal_out_operator
+
+class _log_normal__packet(_log_normal__call, Packet):
+    default: _log_normal__operator
 
 class _random_packet_call(Packet):
     @overload
@@ -1109,6 +1124,18 @@ class _random_packet(_random_packet_call):
     from_out: _random_from_out_operator
     to_out: _random_to_out_operator
     out: _random_out_operator
+
+class _random__packet_call(Packet):
+    @overload
+    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
+
+class _random__packet(_random__packet_call):
+    to: _random__to_operator
+    default: _random__default_operator
 
 class _bernoulli_packet_call(Packet):
     @overload
@@ -1190,33 +1217,6 @@ class _multinomial_packet(_multinomial_packet_call):
     default: _multinomial_default_operator
     out: _multinomial_out_operator
 
-class _uniform__packet(_uniform__call, Packet):
-    default: _uniform__operator
-
-class _exponential__packet(_exponential__call, Packet):
-    default: _exponential__operator
-
-class _geometric__packet(_geometric__call, Packet):
-    default: _geometric__operator
-
-class _cauchy__packet(_cauchy__call, Packet):
-    default: _cauchy__operator
-
-class _log_normal__packet(_log_normal__call, Packet):
-    default: _log_normal__operator
-
-class _random__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
-
-class _random__packet(_random__packet_call):
-    to: _random__to_operator
-    default: _random__default_operator
-
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -1225,22 +1225,22 @@ class Namespace:
     randint: _randint_packet
     randperm: _randperm_packet
     uniform: _uniform_packet
+    uniform_: _uniform__packet
     normal_functional: _normal_functional_packet
     normal_: _normal__packet
     normal: _normal_packet
     exponential: _exponential_packet
+    exponential_: _exponential__packet
     geometric: _geometric_packet
+    geometric_: _geometric__packet
     cauchy: _cauchy_packet
+    cauchy_: _cauchy__packet
     log_normal: _log_normal_packet
+    log_normal_: _log_normal__packet
     random: _random_packet
+    random_: _random__packet
     bernoulli: _bernoulli_packet
     bernoulli_: _bernoulli__packet
     poisson: _poisson_packet
     binomial: _binomial_packet
     multinomial: _multinomial_packet
-    uniform_: _uniform__packet
-    exponential_: _exponential__packet
-    geometric_: _geometric__packet
-    cauchy_: _cauchy__packet
-    log_normal_: _log_normal__packet
-    random_: _random__packet

@@ -588,6 +588,12 @@ def cumsum(a: A, axis: int, *, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def cumsum(self: TensorLike, dim: int, *, dtype: DTypeLike | None = None, out: A) -> A: ...
 @overload
+def cumsum_(self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
+@overload
+def cumsum_(input: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
+@overload
+def cumsum_(a: A, axis: int, *, dtype: DTypeLike | None = None) -> A: ...
+@overload
 def cumprod(self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def cumprod(input: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
@@ -595,6 +601,12 @@ def cumprod(input: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
 def cumprod(a: A, axis: int, *, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def cumprod(self: TensorLike, dim: int, *, dtype: DTypeLike | None = None, out: A) -> A: ...
+@overload
+def cumprod_(self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
+@overload
+def cumprod_(input: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
+@overload
+def cumprod_(a: A, axis: int, *, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def cummax(self: A, dim: int) -> cummax_default_result[A]: ...
 @overload
@@ -833,18 +845,6 @@ def hash_tensor(self: A, dim: Sequence[int] | int = (), *, keepdim: bool = False
 def hash_tensor(input: A, dim: Sequence[int] | int = (), *, keepdim: bool = False, mode: int = 0) -> A: ...
 @overload
 def hash_tensor(a: A, axis: Sequence[int] | int = (), *, keepdims: bool = False, mode: int = 0) -> A: ...
-@overload
-def cumsum_(self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
-@overload
-def cumsum_(input: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
-@overload
-def cumsum_(a: A, axis: int, *, dtype: DTypeLike | None = None) -> A: ...
-@overload
-def cumprod_(self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
-@overload
-def cumprod_(input: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
-@overload
-def cumprod_(a: A, axis: int, *, dtype: DTypeLike | None = None) -> A: ...
 
 class _sum_default_call:
     def __call__(_op, self: A, *, dtype: DTypeLike | None = None) -> A: ...
@@ -852,6 +852,9 @@ class _sum_default_call:
 class _sum_default_operator(_sum_default_call, Operator): ...
 
 sum_default: _sum_default_call
+
+class _sum_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, dtype: DTypeLike | None = None, out: A) -> A: ...
 
 class _sum_dim_IntList_call:
     def __call__(
@@ -862,6 +865,17 @@ class _sum_dim_IntList_operator(_sum_dim_IntList_call, Operator): ...
 
 sum_dim_IntList: _sum_dim_IntList_call
 
+class _sum_IntList_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: Sequence[int] | int | None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
+
 class _prod_default_call:
     def __call__(_op, self: A, *, dtype: DTypeLike | None = None) -> A: ...
 
@@ -869,12 +883,20 @@ class _prod_default_operator(_prod_default_call, Operator): ...
 
 prod_default: _prod_default_call
 
+class _prod_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, dtype: DTypeLike | None = None, out: A) -> A: ...
+
 class _prod_dim_int_call:
     def __call__(_op, self: A, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> A: ...
 
 class _prod_dim_int_operator(_prod_dim_int_call, Operator): ...
 
 prod_dim_int: _prod_dim_int_call
+
+class _prod_int_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: A
+    ) -> A: ...
 
 class _mean_default_call:
     def __call__(_op, self: A, *, dtype: DTypeLike | None = None) -> A: ...
@@ -895,11 +917,28 @@ class _mean_dim_operator(_mean_dim_call, Operator): ...
 
 mean_dim: _mean_dim_call
 
+class _mean_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: Sequence[int] | int | None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
+
 class _amax_default_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int] | int = (), keepdim: bool = False) -> A: ...
 
+class _amax_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: A) -> A: ...
+
 class _amin_default_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int] | int = (), keepdim: bool = False) -> A: ...
+
+class _amin_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: A) -> A: ...
 
 class _any_default_call:
     def __call__(_op, self: A) -> A: ...
@@ -918,12 +957,18 @@ class _any_dim_operator(_any_dim_call, Operator): ...
 
 any_dim: _any_dim_call
 
+class _any_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, keepdim: bool = False, *, out: A) -> A: ...
+
 class _any_dims_call:
     def __call__(_op, self: A, dim: Sequence[int] | None = None, keepdim: bool = False) -> A: ...
 
 class _any_dims_operator(_any_dims_call, Operator): ...
 
 any_dims: _any_dims_call
+
+class _any_dims_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: A) -> A: ...
 
 class _all_default_call:
     def __call__(_op, self: A) -> A: ...
@@ -942,6 +987,9 @@ class _all_dim_operator(_all_dim_call, Operator): ...
 
 all_dim: _all_dim_call
 
+class _all_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, keepdim: bool = False, *, out: A) -> A: ...
+
 class _all_dims_call:
     def __call__(_op, self: A, dim: Sequence[int] | None = None, keepdim: bool = False) -> A: ...
 
@@ -949,11 +997,20 @@ class _all_dims_operator(_all_dims_call, Operator): ...
 
 all_dims: _all_dims_call
 
+class _all_dims_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: A) -> A: ...
+
 class _argmax_default_operator(Operator):
     def __call__(_op, self: A, dim: int | None = None, keepdim: bool = False) -> A: ...
 
+class _argmax_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int | None = None, keepdim: bool = False, *, out: A) -> A: ...
+
 class _argmin_default_operator(Operator):
     def __call__(_op, self: A, dim: int | None = None, keepdim: bool = False) -> A: ...
+
+class _argmin_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int | None = None, keepdim: bool = False, *, out: A) -> A: ...
 
 class _max_default_call:
     def __call__(_op, self: A) -> A: ...
@@ -1057,6 +1114,17 @@ class _var_correction_operator(_var_correction_call, Operator): ...
 
 var_correction: _var_correction_call
 
+class _var_correction_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: Sequence[int] | int | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out: A,
+    ) -> A: ...
+
 class _std_default_call:
     def __call__(_op, self: A, unbiased: bool = True) -> A: ...
 
@@ -1085,9 +1153,31 @@ class _std_correction_operator(_std_correction_call, Operator): ...
 
 std_correction: _std_correction_call
 
+class _std_correction_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: Sequence[int] | int | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out: A,
+    ) -> A: ...
+
 class _nansum_default_operator(Operator):
     def __call__(
         _op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+    ) -> A: ...
+
+class _nansum_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
     ) -> A: ...
 
 class _nanmean_default_operator(Operator):
@@ -1113,6 +1203,9 @@ class _count_nonzero_dim_IntList_operator(_count_nonzero_dim_IntList_call, Opera
 
 count_nonzero_dim_IntList: _count_nonzero_dim_IntList_call
 
+class _count_nonzero_dim_IntList_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: Sequence[int], *, out: A) -> A: ...
+
 class _count_nonzero_default_call:
     def __call__(_op, self: A, dim: int | None = None) -> A: ...
 
@@ -1120,8 +1213,14 @@ class _count_nonzero_default_operator(_count_nonzero_default_call, Operator): ..
 
 count_nonzero_default: _count_nonzero_default_call
 
+class _count_nonzero_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int | None = None, *, out: A) -> A: ...
+
 class _logsumexp_default_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+
+class _logsumexp_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
 
 class _special_logsumexp_default_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
@@ -1148,12 +1247,27 @@ class _linalg_vector_norm_default_operator(Operator):
         dtype: DTypeLike | None = None,
     ) -> A: ...
 
+class _linalg_vector_norm_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        ord: Scalar = 2,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
+
 class _norm_Scalar_call:
     def __call__(_op, self: A, p: Scalar = 2) -> A: ...
 
 class _norm_Scalar_operator(_norm_Scalar_call, Operator): ...
 
 norm_Scalar: _norm_Scalar_call
+
+class _norm_Scalar_out_operator(Operator):
+    def __call__(_op, self: TensorLike, p: Scalar = 2, *, out: A) -> A: ...
 
 class _norm_ScalarOpt_dtype_call:
     def __call__(_op, self: A, p: Scalar | None, *, dtype: DTypeLike) -> A: ...
@@ -1162,12 +1276,20 @@ class _norm_ScalarOpt_dtype_operator(_norm_ScalarOpt_dtype_call, Operator): ...
 
 norm_ScalarOpt_dtype: _norm_ScalarOpt_dtype_call
 
+class _norm_ScalarOpt_dtype_out_operator(Operator):
+    def __call__(_op, self: TensorLike, p: Scalar | None, *, dtype: DTypeLike, out: A) -> A: ...
+
 class _norm_ScalarOpt_dim_call:
     def __call__(_op, self: A, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
 
 class _norm_ScalarOpt_dim_operator(_norm_ScalarOpt_dim_call, Operator): ...
 
 norm_ScalarOpt_dim: _norm_ScalarOpt_dim_call
+
+class _norm_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False, *, out: A
+    ) -> A: ...
 
 class _norm_ScalarOpt_dim_dtype_call:
     def __call__(_op, self: A, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool, *, dtype: DTypeLike) -> A: ...
@@ -1223,6 +1345,18 @@ class _var_mean_correction_operator(_var_mean_correction_call, Operator): ...
 
 var_mean_correction: _var_mean_correction_call
 
+class _var_mean_correction_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: Sequence[int] | int | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
+
 class _std_mean_default_call:
     def __call__(_op, self: A, unbiased: bool = True) -> tuple[A, A]: ...
 
@@ -1248,11 +1382,39 @@ class _std_mean_correction_operator(_std_mean_correction_call, Operator): ...
 
 std_mean_correction: _std_mean_correction_call
 
+class _std_mean_correction_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: Sequence[int] | int | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
+
 class _cumsum_default_operator(Operator):
     def __call__(_op, self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
 
+class _cumsum_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, *, dtype: DTypeLike | None = None, out: A) -> A: ...
+
+class _cumsum__call:
+    def __call__(_op, self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
+
+class _cumsum__operator(_cumsum__call, Operator): ...
+
 class _cumprod_default_operator(Operator):
     def __call__(_op, self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
+
+class _cumprod_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, *, dtype: DTypeLike | None = None, out: A) -> A: ...
+
+class _cumprod__call:
+    def __call__(_op, self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
+
+class _cumprod__operator(_cumprod__call, Operator): ...
 
 class _cummax_default_operator(Operator):
     def __call__(_op, self: A, dim: int) -> cummax_default_result[A]: ...
@@ -1268,6 +1430,9 @@ class _cummin_out_operator(Operator):
 
 class _logcumsumexp_default_operator(Operator):
     def __call__(_op, self: A, dim: int) -> A: ...
+
+class _logcumsumexp_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, *, out: A) -> A: ...
 
 class _diff_default_operator(Operator):
     @overload
@@ -1536,171 +1701,6 @@ class _hash_tensor_call:
     def __call__(_op, self: A, dim: Sequence[int] | int = (), *, keepdim: bool = False, mode: int = 0) -> A: ...
 
 class _hash_tensor_operator(_hash_tensor_call, Operator): ...
-
-class _sum_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, dtype: DTypeLike | None = None, out: A) -> A: ...
-
-class _sum_IntList_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: Sequence[int] | int | None,
-        keepdim: bool = False,
-        *,
-        dtype: DTypeLike | None = None,
-        out: A,
-    ) -> A: ...
-
-class _prod_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, dtype: DTypeLike | None = None, out: A) -> A: ...
-
-class _prod_int_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: A
-    ) -> A: ...
-
-class _mean_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: Sequence[int] | int | None,
-        keepdim: bool = False,
-        *,
-        dtype: DTypeLike | None = None,
-        out: A,
-    ) -> A: ...
-
-class _amax_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: A) -> A: ...
-
-class _amin_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: A) -> A: ...
-
-class _any_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, keepdim: bool = False, *, out: A) -> A: ...
-
-class _any_dims_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: A) -> A: ...
-
-class _all_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, keepdim: bool = False, *, out: A) -> A: ...
-
-class _all_dims_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: A) -> A: ...
-
-class _argmax_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int | None = None, keepdim: bool = False, *, out: A) -> A: ...
-
-class _argmin_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int | None = None, keepdim: bool = False, *, out: A) -> A: ...
-
-class _var_correction_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: Sequence[int] | int | None = None,
-        *,
-        correction: Scalar | None = None,
-        keepdim: bool = False,
-        out: A,
-    ) -> A: ...
-
-class _std_correction_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: Sequence[int] | int | None = None,
-        *,
-        correction: Scalar | None = None,
-        keepdim: bool = False,
-        out: A,
-    ) -> A: ...
-
-class _nansum_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: Sequence[int] | int | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DTypeLike | None = None,
-        out: A,
-    ) -> A: ...
-
-class _count_nonzero_dim_IntList_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int], *, out: A) -> A: ...
-
-class _count_nonzero_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int | None = None, *, out: A) -> A: ...
-
-class _logsumexp_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
-
-class _linalg_vector_norm_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        ord: Scalar = 2,
-        dim: Sequence[int] | int | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DTypeLike | None = None,
-        out: A,
-    ) -> A: ...
-
-class _norm_Scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, p: Scalar = 2, *, out: A) -> A: ...
-
-class _norm_ScalarOpt_dtype_out_operator(Operator):
-    def __call__(_op, self: TensorLike, p: Scalar | None, *, dtype: DTypeLike, out: A) -> A: ...
-
-class _norm_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False, *, out: A
-    ) -> A: ...
-
-class _var_mean_correction_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: Sequence[int] | int | None = None,
-        *,
-        correction: Scalar | None = None,
-        keepdim: bool = False,
-        out0: A,
-        out1: A,
-    ) -> tuple[A, A]: ...
-
-class _std_mean_correction_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: Sequence[int] | int | None = None,
-        *,
-        correction: Scalar | None = None,
-        keepdim: bool = False,
-        out0: A,
-        out1: A,
-    ) -> tuple[A, A]: ...
-
-class _cumsum_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, *, dtype: DTypeLike | None = None, out: A) -> A: ...
-
-class _cumsum__call:
-    def __call__(_op, self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
-
-class _cumsum__operator(_cumsum__call, Operator): ...
-
-class _cumprod_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, *, dtype: DTypeLike | None = None, out: A) -> A: ...
-
-class _cumprod__call:
-    def __call__(_op, self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
-
-class _cumprod__operator(_cumprod__call, Operator): ...
-
-class _logcumsumexp_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, *, out: A) -> A: ...
 
 class _sum_packet_call(Packet):
     @overload
@@ -2211,6 +2211,9 @@ class _cumsum_packet(_cumsum_packet_call):
     default: _cumsum_default_operator
     out: _cumsum_out_operator
 
+class _cumsum__packet(_cumsum__call, Packet):
+    default: _cumsum__operator
+
 class _cumprod_packet_call(Packet):
     @overload
     def __call__(_op, self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
@@ -2220,6 +2223,9 @@ class _cumprod_packet_call(Packet):
 class _cumprod_packet(_cumprod_packet_call):
     default: _cumprod_default_operator
     out: _cumprod_out_operator
+
+class _cumprod__packet(_cumprod__call, Packet):
+    default: _cumprod__operator
 
 class _cummax_packet(Packet):
     default: _cummax_default_operator
@@ -2383,12 +2389,6 @@ class _segment_reduce_packet(_segment_reduce_call, Packet):
 class _hash_tensor_packet(_hash_tensor_call, Packet):
     default: _hash_tensor_operator
 
-class _cumsum__packet(_cumsum__call, Packet):
-    default: _cumsum__operator
-
-class _cumprod__packet(_cumprod__call, Packet):
-    default: _cumprod__operator
-
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
@@ -2418,7 +2418,9 @@ class Namespace:
     var_mean: _var_mean_packet
     std_mean: _std_mean_packet
     cumsum: _cumsum_packet
+    cumsum_: _cumsum__packet
     cumprod: _cumprod_packet
+    cumprod_: _cumprod__packet
     cummax: _cummax_packet
     cummin: _cummin_packet
     logcumsumexp: _logcumsumexp_packet
@@ -2432,7 +2434,5 @@ class Namespace:
     sum_to_size: _sum_to_size_packet
     segment_reduce: _segment_reduce_packet
     hash_tensor: _hash_tensor_packet
-    cumsum_: _cumsum__packet
-    cumprod_: _cumprod__packet
 
 _gradient: _gradient_packet

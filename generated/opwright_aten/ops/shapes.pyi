@@ -376,6 +376,9 @@ def _chunk_cat(tensors: Sequence[A], axis: int, num_chunks: int) -> A: ...
 class _flip_default_operator(Operator):
     def __call__(_op, self: A, dims: Sequence[int]) -> A: ...
 
+class _flip_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dims: Sequence[int], *, out: A) -> A: ...
+
 class _fliplr_call:
     def __call__(_op, self: A) -> A: ...
 
@@ -389,20 +392,40 @@ class _flipud_operator(_flipud_call, Operator): ...
 class _roll_default_operator(Operator):
     def __call__(_op, self: A, shifts: Sequence[int] | int, dims: Sequence[int] | int = ()) -> A: ...
 
+class _roll_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: A
+    ) -> A: ...
+
 class _rot90_default_operator(Operator):
     def __call__(_op, self: A, k: int = 1, dims: Sequence[int] = (0, 1)) -> A: ...
+
+class _rot90_out_operator(Operator):
+    def __call__(_op, self: TensorLike, k: int = 1, dims: Sequence[int] = (0, 1), *, out: A) -> A: ...
 
 class _channel_shuffle_default_operator(Operator):
     def __call__(_op, self: A, groups: int) -> A: ...
 
+class _channel_shuffle_out_operator(Operator):
+    def __call__(_op, self: TensorLike, groups: int, *, out: A) -> A: ...
+
 class _pixel_shuffle_default_operator(Operator):
     def __call__(_op, self: A, upscale_factor: int) -> A: ...
+
+class _pixel_shuffle_out_operator(Operator):
+    def __call__(_op, self: TensorLike, upscale_factor: int, *, out: A) -> A: ...
 
 class _pixel_unshuffle_default_operator(Operator):
     def __call__(_op, self: A, downscale_factor: int) -> A: ...
 
+class _pixel_unshuffle_out_operator(Operator):
+    def __call__(_op, self: TensorLike, downscale_factor: int, *, out: A) -> A: ...
+
 class _narrow_copy_default_operator(Operator):
     def __call__(_op, self: A, dim: int, start: int, length: int) -> A: ...
+
+class _narrow_copy_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: int, start: int, length: int, *, out: A) -> A: ...
 
 class _repeat_default_call:
     def __call__(_op, self: A, repeats: Sequence[int]) -> A: ...
@@ -410,6 +433,9 @@ class _repeat_default_call:
 class _repeat_default_operator(_repeat_default_call, Operator): ...
 
 repeat_default: _repeat_default_call
+
+class _repeat_out_operator(Operator):
+    def __call__(_op, self: TensorLike, repeats: Sequence[int], *, out: A) -> A: ...
 
 class _tile_call:
     def __call__(_op, self: A, dims: Sequence[int]) -> A: ...
@@ -422,6 +448,9 @@ class _repeat_interleave_Tensor_call:
 class _repeat_interleave_Tensor_operator(_repeat_interleave_Tensor_call, Operator): ...
 
 repeat_interleave_Tensor: _repeat_interleave_Tensor_call
+
+class _repeat_interleave_Tensor_out_operator(Operator):
+    def __call__(_op, repeats: TensorLike, *, output_size: int | None = None, out: A) -> A: ...
 
 class _repeat_interleave_self_Tensor_call:
     @overload
@@ -491,6 +520,9 @@ class _column_stack_out_operator(Operator):
 class _block_diag_default_operator(Operator):
     def __call__(_op, tensors: Sequence[A]) -> A: ...
 
+class _block_diag_out_operator(Operator):
+    def __call__(_op, tensors: Sequence[TensorLike], *, out: A) -> A: ...
+
 class _meshgrid_default_call:
     def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
 
@@ -532,6 +564,9 @@ class _diagflat_operator(_diagflat_call, Operator): ...
 
 class _diag_embed_default_operator(Operator):
     def __call__(_op, self: A, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
+
+class _diag_embed_out_operator(Operator):
+    def __call__(_op, self: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: A) -> A: ...
 
 class _tril_indices_default_operator(Operator):
     def __call__(
@@ -591,6 +626,19 @@ class _slice_scatter_default_operator(Operator):
         step: int = 1,
     ) -> Tensor: ...
 
+class _slice_scatter_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        src: TensorLike,
+        dim: int = 0,
+        start: int | None = None,
+        end: int | None = None,
+        step: int = 1,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _select_scatter_default_operator(Operator):
     @overload
     def __call__(_op, self: A, src: A, dim: int, index: int) -> A: ...
@@ -599,6 +647,9 @@ class _select_scatter_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], src: Tensor, dim: int, index: int) -> Tensor: ...
 
+class _select_scatter_out_operator(Operator):
+    def __call__(_op, self: TensorLike, src: TensorLike, dim: int, index: int, *, out: A) -> A: ...
+
 class _diagonal_scatter_default_operator(Operator):
     @overload
     def __call__(_op, self: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
@@ -606,6 +657,11 @@ class _diagonal_scatter_default_operator(Operator):
     def __call__(_op, self: Tensor, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
+
+class _diagonal_scatter_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A
+    ) -> A: ...
 
 class _as_strided_scatter_default_operator(Operator):
     @overload
@@ -631,26 +687,59 @@ class _as_strided_scatter_default_operator(Operator):
         storage_offset: int | None = None,
     ) -> Tensor: ...
 
+class _as_strided_scatter_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        src: TensorLike,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None = None,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _constant_pad_nd_default_operator(Operator):
     def __call__(_op, self: A, pad: Sequence[int], value: Scalar = 0) -> A: ...
+
+class _constant_pad_nd_out_operator(Operator):
+    def __call__(_op, self: TensorLike, pad: Sequence[int], value: Scalar = 0, *, out: A) -> A: ...
 
 class _reflection_pad1d_default_operator(Operator):
     def __call__(_op, self: A, padding: Sequence[int] | int) -> A: ...
 
+class _reflection_pad1d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
+
 class _reflection_pad2d_default_operator(Operator):
     def __call__(_op, self: A, padding: Sequence[int] | int) -> A: ...
+
+class _reflection_pad2d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
 
 class _reflection_pad3d_default_operator(Operator):
     def __call__(_op, self: A, padding: Sequence[int] | int) -> A: ...
 
+class _reflection_pad3d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
+
 class _replication_pad1d_default_operator(Operator):
     def __call__(_op, self: A, padding: Sequence[int] | int) -> A: ...
+
+class _replication_pad1d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
 
 class _replication_pad2d_default_operator(Operator):
     def __call__(_op, self: A, padding: Sequence[int] | int) -> A: ...
 
+class _replication_pad2d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
+
 class _replication_pad3d_default_operator(Operator):
     def __call__(_op, self: A, padding: Sequence[int] | int) -> A: ...
+
+class _replication_pad3d_out_operator(Operator):
+    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
 
 class __pad_circular_call:
     def __call__(_op, self: A, pad: Sequence[int]) -> A: ...
@@ -671,95 +760,6 @@ class __chunk_cat_call:
     def __call__(_op, tensors: Sequence[A], dim: int, num_chunks: int) -> A: ...
 
 class __chunk_cat_operator(__chunk_cat_call, Operator): ...
-
-class _flip_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dims: Sequence[int], *, out: A) -> A: ...
-
-class _roll_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: A
-    ) -> A: ...
-
-class _rot90_out_operator(Operator):
-    def __call__(_op, self: TensorLike, k: int = 1, dims: Sequence[int] = (0, 1), *, out: A) -> A: ...
-
-class _channel_shuffle_out_operator(Operator):
-    def __call__(_op, self: TensorLike, groups: int, *, out: A) -> A: ...
-
-class _pixel_shuffle_out_operator(Operator):
-    def __call__(_op, self: TensorLike, upscale_factor: int, *, out: A) -> A: ...
-
-class _pixel_unshuffle_out_operator(Operator):
-    def __call__(_op, self: TensorLike, downscale_factor: int, *, out: A) -> A: ...
-
-class _narrow_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, start: int, length: int, *, out: A) -> A: ...
-
-class _repeat_out_operator(Operator):
-    def __call__(_op, self: TensorLike, repeats: Sequence[int], *, out: A) -> A: ...
-
-class _repeat_interleave_Tensor_out_operator(Operator):
-    def __call__(_op, repeats: TensorLike, *, output_size: int | None = None, out: A) -> A: ...
-
-class _block_diag_out_operator(Operator):
-    def __call__(_op, tensors: Sequence[TensorLike], *, out: A) -> A: ...
-
-class _diag_embed_out_operator(Operator):
-    def __call__(_op, self: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: A) -> A: ...
-
-class _slice_scatter_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        src: TensorLike,
-        dim: int = 0,
-        start: int | None = None,
-        end: int | None = None,
-        step: int = 1,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _select_scatter_out_operator(Operator):
-    def __call__(_op, self: TensorLike, src: TensorLike, dim: int, index: int, *, out: A) -> A: ...
-
-class _diagonal_scatter_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A
-    ) -> A: ...
-
-class _as_strided_scatter_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        src: TensorLike,
-        size: Sequence[int],
-        stride: Sequence[int],
-        storage_offset: int | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _constant_pad_nd_out_operator(Operator):
-    def __call__(_op, self: TensorLike, pad: Sequence[int], value: Scalar = 0, *, out: A) -> A: ...
-
-class _reflection_pad1d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
-
-class _reflection_pad2d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
-
-class _reflection_pad3d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
-
-class _replication_pad1d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
-
-class _replication_pad2d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
-
-class _replication_pad3d_out_operator(Operator):
-    def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
 
 class _flip_packet_call(Packet):
     @overload

@@ -846,6 +846,9 @@ class _argsort_stable_out_operator(Operator):
 class _msort_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _msort_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _topk_default_operator(Operator):
     def __call__(
         _op, self: A, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
@@ -879,6 +882,9 @@ class _median_default_operator(_median_default_call, Operator): ...
 
 median_default: _median_default_call
 
+class _median_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _median_dim_call:
     def __call__(_op, self: A, dim: int, keepdim: bool = False) -> median_dim_result[A]: ...
 
@@ -897,6 +903,9 @@ class _nanmedian_default_call:
 class _nanmedian_default_operator(_nanmedian_default_call, Operator): ...
 
 nanmedian_default: _nanmedian_default_call
+
+class _nanmedian_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _nanmedian_dim_call:
     def __call__(_op, self: A, dim: int, keepdim: bool = False) -> nanmedian_dim_result[A]: ...
@@ -1047,9 +1056,27 @@ class _nanquantile_scalar_out_operator(Operator):
 class __unique_default_operator(Operator):
     def __call__(_op, self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
 
+class __unique_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, sorted: bool = True, return_inverse: bool = False, *, out0: A, out1: A
+    ) -> tuple[A, A]: ...
+
 class __unique2_default_operator(Operator):
     def __call__(
         _op, self: A, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[A, A, A]: ...
+
+class __unique2_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
     ) -> tuple[A, A, A]: ...
 
 class _unique_dim_default_operator(Operator):
@@ -1057,14 +1084,54 @@ class _unique_dim_default_operator(Operator):
         _op, self: A, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
     ) -> tuple[A, A, A]: ...
 
+class _unique_dim_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: int,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
+
 class _unique_consecutive_default_operator(Operator):
     def __call__(
         _op, self: A, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
     ) -> tuple[A, A, A]: ...
 
+class _unique_consecutive_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        dim: int | None = None,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
+
 class _unique_dim_consecutive_default_operator(Operator):
     def __call__(
         _op, self: A, dim: int, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[A, A, A]: ...
+
+class _unique_dim_consecutive_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        dim: int,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
     ) -> tuple[A, A, A]: ...
 
 class _searchsorted_Tensor_call:
@@ -1117,6 +1184,19 @@ class _searchsorted_Tensor_operator(_searchsorted_Tensor_call, Operator): ...
 
 searchsorted_Tensor: _searchsorted_Tensor_call
 
+class _searchsorted_Tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        sorted_sequence: TensorLike,
+        self: TensorLike,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        side: str | None = None,
+        sorter: TensorLike | None = None,
+        out: A,
+    ) -> A: ...
+
 class _searchsorted_Scalar_call:
     @overload
     def __call__(
@@ -1156,6 +1236,19 @@ class _searchsorted_Scalar_operator(_searchsorted_Scalar_call, Operator): ...
 
 searchsorted_Scalar: _searchsorted_Scalar_call
 
+class _searchsorted_Scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        sorted_sequence: TensorLike,
+        self: Scalar,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        side: str | None = None,
+        sorter: TensorLike | None = None,
+        out: A,
+    ) -> A: ...
+
 class _bucketize_Tensor_call:
     @overload
     def __call__(_op, self: A, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
@@ -1172,12 +1265,22 @@ class _bucketize_Tensor_operator(_bucketize_Tensor_call, Operator): ...
 
 bucketize_Tensor: _bucketize_Tensor_call
 
+class _bucketize_Tensor_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, boundaries: TensorLike, *, out_int32: bool = False, right: bool = False, out: A
+    ) -> A: ...
+
 class _bucketize_Scalar_call:
     def __call__(_op, self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
 
 class _bucketize_Scalar_operator(_bucketize_Scalar_call, Operator): ...
 
 bucketize_Scalar: _bucketize_Scalar_call
+
+class _bucketize_Scalar_out_operator(Operator):
+    def __call__(
+        _op, self: Scalar, boundaries: TensorLike, *, out_int32: bool = False, right: bool = False, out: A
+    ) -> A: ...
 
 class _bincount_default_operator(Operator):
     @overload
@@ -1187,8 +1290,14 @@ class _bincount_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], weights: Tensor, minlength: int = 0) -> Tensor: ...
 
+class _bincount_out_operator(Operator):
+    def __call__(_op, self: TensorLike, weights: TensorLike | None = None, minlength: int = 0, *, out: A) -> A: ...
+
 class _histc_default_operator(Operator):
     def __call__(_op, self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> A: ...
+
+class _histc_out_operator(Operator):
+    def __call__(_op, self: TensorLike, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
 
 class _histogram_bins_tensor_call:
     @overload
@@ -1415,6 +1524,18 @@ class __histogramdd_bin_edges_default_operator(__histogramdd_bin_edges_default_c
 
 _histogramdd_bin_edges_default: __histogramdd_bin_edges_default_call
 
+class __histogramdd_bin_edges_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+        out: Sequence[TensorLike],
+    ) -> None: ...
+
 class __histogramdd_from_bin_cts_default_operator(Operator):
     @overload
     def __call__(
@@ -1447,6 +1568,18 @@ class __histogramdd_from_bin_cts_default_operator(Operator):
         density: bool = False,
     ) -> Tensor: ...
 
+class __histogramdd_from_bin_cts_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: TensorLike | None = None,
+        density: bool = False,
+        out: A,
+    ) -> A: ...
+
 class __histogramdd_from_bin_tensors_defaul_operator(Operator):
     @overload
     def __call__(_op, self: A, bins: Sequence[A], *, weight: A | None = None, density: bool = False) -> A: ...
@@ -1462,139 +1595,6 @@ class __histogramdd_from_bin_tensors_defaul_operator(Operator):
     def __call__(
         _op, self: NDArray[Any], bins: Sequence[NDArray[Any]], *, weight: Tensor, density: bool = False
     ) -> Tensor: ...
-
-class _msort_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _median_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _nanmedian_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class __unique_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, sorted: bool = True, return_inverse: bool = False, *, out0: A, out1: A
-    ) -> tuple[A, A]: ...
-
-class __unique2_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        sorted: bool = True,
-        return_inverse: bool = False,
-        return_counts: bool = False,
-        *,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
-
-class _unique_dim_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: int,
-        sorted: bool = True,
-        return_inverse: bool = False,
-        return_counts: bool = False,
-        *,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
-
-class _unique_consecutive_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        return_inverse: bool = False,
-        return_counts: bool = False,
-        dim: int | None = None,
-        *,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
-
-class _unique_dim_consecutive_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: int,
-        return_inverse: bool = False,
-        return_counts: bool = False,
-        *,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
-
-class _searchsorted_Tensor_out_operator(Operator):
-    def __call__(
-        _op,
-        sorted_sequence: TensorLike,
-        self: TensorLike,
-        *,
-        out_int32: bool = False,
-        right: bool = False,
-        side: str | None = None,
-        sorter: TensorLike | None = None,
-        out: A,
-    ) -> A: ...
-
-class _searchsorted_Scalar_out_operator(Operator):
-    def __call__(
-        _op,
-        sorted_sequence: TensorLike,
-        self: Scalar,
-        *,
-        out_int32: bool = False,
-        right: bool = False,
-        side: str | None = None,
-        sorter: TensorLike | None = None,
-        out: A,
-    ) -> A: ...
-
-class _bucketize_Tensor_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, boundaries: TensorLike, *, out_int32: bool = False, right: bool = False, out: A
-    ) -> A: ...
-
-class _bucketize_Scalar_out_operator(Operator):
-    def __call__(
-        _op, self: Scalar, boundaries: TensorLike, *, out_int32: bool = False, right: bool = False, out: A
-    ) -> A: ...
-
-class _bincount_out_operator(Operator):
-    def __call__(_op, self: TensorLike, weights: TensorLike | None = None, minlength: int = 0, *, out: A) -> A: ...
-
-class _histc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
-
-class __histogramdd_bin_edges_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        bins: Sequence[int],
-        *,
-        range: Sequence[float] | None = None,
-        weight: TensorLike | None = None,
-        density: bool = False,
-        out: Sequence[TensorLike],
-    ) -> None: ...
-
-class __histogramdd_from_bin_cts_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        bins: Sequence[int],
-        *,
-        range: Sequence[float] | None = None,
-        weight: TensorLike | None = None,
-        density: bool = False,
-        out: A,
-    ) -> A: ...
 
 class __histogramdd_from_bin_tensors_out_operator(Operator):
     def __call__(

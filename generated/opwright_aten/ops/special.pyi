@@ -86,17 +86,29 @@ def erf(input: A) -> A: ...
 @overload
 def erf(self: TensorLike, *, out: A) -> A: ...
 @overload
+def erf_(self: A) -> A: ...
+@overload
+def erf_(input: A) -> A: ...
+@overload
 def erfc(self: A) -> A: ...
 @overload
 def erfc(input: A) -> A: ...
 @overload
 def erfc(self: TensorLike, *, out: A) -> A: ...
 @overload
+def erfc_(self: A) -> A: ...
+@overload
+def erfc_(input: A) -> A: ...
+@overload
 def erfinv(self: A) -> A: ...
 @overload
 def erfinv(input: A) -> A: ...
 @overload
 def erfinv(self: TensorLike, *, out: A) -> A: ...
+@overload
+def erfinv_(self: A) -> A: ...
+@overload
+def erfinv_(input: A) -> A: ...
 @overload
 def special_erfcx(self: A) -> A: ...
 @overload
@@ -128,11 +140,19 @@ def lgamma(input: A) -> A: ...
 @overload
 def lgamma(self: TensorLike, *, out: A) -> A: ...
 @overload
+def lgamma_(self: A) -> A: ...
+@overload
+def lgamma_(input: A) -> A: ...
+@overload
 def digamma(self: A) -> A: ...
 @overload
 def digamma(input: A) -> A: ...
 @overload
 def digamma(self: TensorLike, *, out: A) -> A: ...
+@overload
+def digamma_(self: A) -> A: ...
+@overload
+def digamma_(input: A) -> A: ...
 @overload
 def polygamma(n: int, self: A) -> A: ...
 @overload
@@ -224,6 +244,10 @@ def i0(input: A) -> A: ...
 @overload
 def i0(self: TensorLike, *, out: A) -> A: ...
 @overload
+def i0_(self: A) -> A: ...
+@overload
+def i0_(input: A) -> A: ...
+@overload
 def special_i0e(self: A) -> A: ...
 @overload
 def special_i0e(input: A) -> A: ...
@@ -312,11 +336,19 @@ def logit(input: A, eps: float | None = None) -> A: ...
 @overload
 def logit(self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
 @overload
+def logit_(self: A, eps: float | None = None) -> A: ...
+@overload
+def logit_(input: A, eps: float | None = None) -> A: ...
+@overload
 def sinc(self: A) -> A: ...
 @overload
 def sinc(input: A) -> A: ...
 @overload
 def sinc(self: TensorLike, *, out: A) -> A: ...
+@overload
+def sinc_(self: A) -> A: ...
+@overload
+def sinc_(input: A) -> A: ...
 @overload
 def special_entr(self: A) -> A: ...
 @overload
@@ -551,50 +583,45 @@ def special_log_softmax(self: A, dim: int, *, dtype: DTypeLike | None = None) ->
 def special_log_softmax(input: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def special_log_softmax(a: A, axis: int, *, dtype: DTypeLike | None = None) -> A: ...
-@overload
-def erf_(self: A) -> A: ...
-@overload
-def erf_(input: A) -> A: ...
-@overload
-def erfc_(self: A) -> A: ...
-@overload
-def erfc_(input: A) -> A: ...
-@overload
-def erfinv_(self: A) -> A: ...
-@overload
-def erfinv_(input: A) -> A: ...
-@overload
-def lgamma_(self: A) -> A: ...
-@overload
-def lgamma_(input: A) -> A: ...
-@overload
-def digamma_(self: A) -> A: ...
-@overload
-def digamma_(input: A) -> A: ...
-@overload
-def i0_(self: A) -> A: ...
-@overload
-def i0_(input: A) -> A: ...
-@overload
-def logit_(self: A, eps: float | None = None) -> A: ...
-@overload
-def logit_(input: A, eps: float | None = None) -> A: ...
-@overload
-def sinc_(self: A) -> A: ...
-@overload
-def sinc_(input: A) -> A: ...
 
 class _erf_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _erf_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _erf__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _erf__operator(_erf__call, Operator): ...
+
 class _erfc_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _erfc_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _erfc__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _erfc__operator(_erfc__call, Operator): ...
 
 class _erfinv_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _erfinv_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _erfinv__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _erfinv__operator(_erfinv__call, Operator): ...
+
 class _special_erfcx_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_erfcx_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _special_ndtr_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -605,17 +632,42 @@ class _special_ndtr_out_operator(Operator):
 class _special_ndtri_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _special_ndtri_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _special_log_ndtr_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_log_ndtr_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _lgamma_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _lgamma_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _lgamma__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _lgamma__operator(_lgamma__call, Operator): ...
+
 class _digamma_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _digamma_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _digamma__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _digamma__operator(_digamma__call, Operator): ...
+
 class _polygamma_default_operator(Operator):
     def __call__(_op, n: int, self: A) -> A: ...
+
+class _polygamma_out_operator(Operator):
+    def __call__(_op, n: int, self: TensorLike, *, out: A) -> A: ...
 
 class _polygamma__call:
     def __call__(_op, self: A, n: int) -> A: ...
@@ -645,6 +697,9 @@ class _special_zeta_default_operator(_special_zeta_default_call, Operator): ...
 
 special_zeta_default: _special_zeta_default_call
 
+class _special_zeta_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
 class _special_zeta_self_scalar_call:
     def __call__(_op, self: Scalar, other: A) -> A: ...
 
@@ -652,12 +707,18 @@ class _special_zeta_self_scalar_operator(_special_zeta_self_scalar_call, Operato
 
 special_zeta_self_scalar: _special_zeta_self_scalar_call
 
+class _special_zeta_self_scalar_out_operator(Operator):
+    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
+
 class _special_zeta_other_scalar_call:
     def __call__(_op, self: A, other: Scalar) -> A: ...
 
 class _special_zeta_other_scalar_operator(_special_zeta_other_scalar_call, Operator): ...
 
 special_zeta_other_scalar: _special_zeta_other_scalar_call
+
+class _special_zeta_other_scalar_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
 
 class _igamma_default_operator(Operator):
     @overload
@@ -694,59 +755,131 @@ class _igammac_out_operator(Operator):
 class _i0_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _i0_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _i0__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _i0__operator(_i0__call, Operator): ...
+
 class _special_i0e_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_i0e_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _special_i1_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _special_i1_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _special_i1e_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_i1e_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _special_modified_bessel_i0_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _special_modified_bessel_i0_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _special_modified_bessel_i1_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_modified_bessel_i1_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _special_airy_ai_default_operator(Operator):
     def __call__(_op, x: A) -> A: ...
 
+class _special_airy_ai_out_operator(Operator):
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
 class _special_bessel_j0_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_bessel_j0_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _special_bessel_j1_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _special_bessel_j1_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _special_bessel_y0_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_bessel_y0_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _special_bessel_y1_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _special_bessel_y1_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _special_modified_bessel_k0_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_modified_bessel_k0_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _special_modified_bessel_k1_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _special_modified_bessel_k1_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _special_scaled_modified_bessel_k0_de_operator(Operator):
     def __call__(_op, x: A) -> A: ...
+
+class _special_scaled_modified_bessel_k0_ou_operator(Operator):
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
 
 class _special_scaled_modified_bessel_k1_de_operator(Operator):
     def __call__(_op, x: A) -> A: ...
 
+class _special_scaled_modified_bessel_k1_ou_operator(Operator):
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+
 class _special_spherical_bessel_j0_default_operator(Operator):
     def __call__(_op, x: A) -> A: ...
+
+class _special_spherical_bessel_j0_out_operator(Operator):
+    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
 
 class _logit_default_operator(Operator):
     def __call__(_op, self: A, eps: float | None = None) -> A: ...
 
+class _logit_out_operator(Operator):
+    def __call__(_op, self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
+
+class _logit__call:
+    def __call__(_op, self: A, eps: float | None = None) -> A: ...
+
+class _logit__operator(_logit__call, Operator): ...
+
 class _sinc_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _sinc_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _sinc__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _sinc__operator(_sinc__call, Operator): ...
+
 class _special_entr_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _special_entr_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _xlogy_Tensor_call:
     @overload
@@ -809,6 +942,9 @@ class _special_xlog1py_default_operator(_special_xlog1py_default_call, Operator)
 
 special_xlog1py_default: _special_xlog1py_default_call
 
+class _special_xlog1py_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
 class _special_xlog1py_self_scalar_call:
     def __call__(_op, self: Scalar, other: A) -> A: ...
 
@@ -816,12 +952,18 @@ class _special_xlog1py_self_scalar_operator(_special_xlog1py_self_scalar_call, O
 
 special_xlog1py_self_scalar: _special_xlog1py_self_scalar_call
 
+class _special_xlog1py_self_scalar_out_operator(Operator):
+    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
+
 class _special_xlog1py_other_scalar_call:
     def __call__(_op, self: A, other: Scalar) -> A: ...
 
 class _special_xlog1py_other_scalar_operator(_special_xlog1py_other_scalar_call, Operator): ...
 
 special_xlog1py_other_scalar: _special_xlog1py_other_scalar_call
+
+class _special_xlog1py_other_scalar_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
 
 class _special_erf_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -986,148 +1128,6 @@ class _special_log_softmax_call:
 
 class _special_log_softmax_operator(_special_log_softmax_call, Operator): ...
 
-class _erf_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _erf__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _erf__operator(_erf__call, Operator): ...
-
-class _erfc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _erfc__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _erfc__operator(_erfc__call, Operator): ...
-
-class _erfinv_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _erfinv__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _erfinv__operator(_erfinv__call, Operator): ...
-
-class _special_erfcx_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_ndtri_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_log_ndtr_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _lgamma_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _lgamma__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _lgamma__operator(_lgamma__call, Operator): ...
-
-class _digamma_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _digamma__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _digamma__operator(_digamma__call, Operator): ...
-
-class _polygamma_out_operator(Operator):
-    def __call__(_op, n: int, self: TensorLike, *, out: A) -> A: ...
-
-class _special_zeta_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _special_zeta_self_scalar_out_operator(Operator):
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-
-class _special_zeta_other_scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
-class _i0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _i0__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _i0__operator(_i0__call, Operator): ...
-
-class _special_i0e_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_i1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_i1e_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_i0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_i1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_airy_ai_out_operator(Operator):
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_j0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_j1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_y0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_y1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_k0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_k1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_scaled_modified_bessel_k0_ou_operator(Operator):
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_scaled_modified_bessel_k1_ou_operator(Operator):
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_spherical_bessel_j0_out_operator(Operator):
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _logit_out_operator(Operator):
-    def __call__(_op, self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
-
-class _logit__call:
-    def __call__(_op, self: A, eps: float | None = None) -> A: ...
-
-class _logit__operator(_logit__call, Operator): ...
-
-class _sinc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sinc__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _sinc__operator(_sinc__call, Operator): ...
-
-class _special_entr_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_xlog1py_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _special_xlog1py_self_scalar_out_operator(Operator):
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-
-class _special_xlog1py_other_scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
 class _erf_packet_call(Packet):
     @overload
     def __call__(_op, self: A) -> A: ...
@@ -1137,6 +1137,9 @@ class _erf_packet_call(Packet):
 class _erf_packet(_erf_packet_call):
     default: _erf_default_operator
     out: _erf_out_operator
+
+class _erf__packet(_erf__call, Packet):
+    default: _erf__operator
 
 class _erfc_packet_call(Packet):
     @overload
@@ -1148,6 +1151,9 @@ class _erfc_packet(_erfc_packet_call):
     default: _erfc_default_operator
     out: _erfc_out_operator
 
+class _erfc__packet(_erfc__call, Packet):
+    default: _erfc__operator
+
 class _erfinv_packet_call(Packet):
     @overload
     def __call__(_op, self: A) -> A: ...
@@ -1157,6 +1163,9 @@ class _erfinv_packet_call(Packet):
 class _erfinv_packet(_erfinv_packet_call):
     default: _erfinv_default_operator
     out: _erfinv_out_operator
+
+class _erfinv__packet(_erfinv__call, Packet):
+    default: _erfinv__operator
 
 class _special_erfcx_packet_call(Packet):
     @overload
@@ -1208,6 +1217,9 @@ class _lgamma_packet(_lgamma_packet_call):
     default: _lgamma_default_operator
     out: _lgamma_out_operator
 
+class _lgamma__packet(_lgamma__call, Packet):
+    default: _lgamma__operator
+
 class _digamma_packet_call(Packet):
     @overload
     def __call__(_op, self: A) -> A: ...
@@ -1217,6 +1229,9 @@ class _digamma_packet_call(Packet):
 class _digamma_packet(_digamma_packet_call):
     default: _digamma_default_operator
     out: _digamma_out_operator
+
+class _digamma__packet(_digamma__call, Packet):
+    default: _digamma__operator
 
 class _polygamma_packet_call(Packet):
     @overload
@@ -1313,6 +1328,9 @@ class _i0_packet_call(Packet):
 class _i0_packet(_i0_packet_call):
     default: _i0_default_operator
     out: _i0_out_operator
+
+class _i0__packet(_i0__call, Packet):
+    default: _i0__operator
 
 class _special_i0e_packet_call(Packet):
     @overload
@@ -1474,6 +1492,9 @@ class _logit_packet(_logit_packet_call):
     default: _logit_default_operator
     out: _logit_out_operator
 
+class _logit__packet(_logit__call, Packet):
+    default: _logit__operator
+
 class _sinc_packet_call(Packet):
     @overload
     def __call__(_op, self: A) -> A: ...
@@ -1483,6 +1504,9 @@ class _sinc_packet_call(Packet):
 class _sinc_packet(_sinc_packet_call):
     default: _sinc_default_operator
     out: _sinc_out_operator
+
+class _sinc__packet(_sinc__call, Packet):
+    default: _sinc__operator
 
 class _special_entr_packet_call(Packet):
     @overload
@@ -1774,42 +1798,23 @@ class _special_softmax_packet(_special_softmax_call, Packet):
 class _special_log_softmax_packet(_special_log_softmax_call, Packet):
     default: _special_log_softmax_operator
 
-class _erf__packet(_erf__call, Packet):
-    default: _erf__operator
-
-class _erfc__packet(_erfc__call, Packet):
-    default: _erfc__operator
-
-class _erfinv__packet(_erfinv__call, Packet):
-    default: _erfinv__operator
-
-class _lgamma__packet(_lgamma__call, Packet):
-    default: _lgamma__operator
-
-class _digamma__packet(_digamma__call, Packet):
-    default: _digamma__operator
-
-class _i0__packet(_i0__call, Packet):
-    default: _i0__operator
-
-class _logit__packet(_logit__call, Packet):
-    default: _logit__operator
-
-class _sinc__packet(_sinc__call, Packet):
-    default: _sinc__operator
-
 class Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
     erf: _erf_packet
+    erf_: _erf__packet
     erfc: _erfc_packet
+    erfc_: _erfc__packet
     erfinv: _erfinv_packet
+    erfinv_: _erfinv__packet
     special_erfcx: _special_erfcx_packet
     special_ndtr: _special_ndtr_packet
     special_ndtri: _special_ndtri_packet
     special_log_ndtr: _special_log_ndtr_packet
     lgamma: _lgamma_packet
+    lgamma_: _lgamma__packet
     digamma: _digamma_packet
+    digamma_: _digamma__packet
     polygamma: _polygamma_packet
     polygamma_: _polygamma__packet
     mvlgamma: _mvlgamma_packet
@@ -1820,6 +1825,7 @@ class Namespace:
     igammac: _igammac_packet
     igammac_: _igammac__packet
     i0: _i0_packet
+    i0_: _i0__packet
     special_i0e: _special_i0e_packet
     special_i1: _special_i1_packet
     special_i1e: _special_i1e_packet
@@ -1836,7 +1842,9 @@ class Namespace:
     special_scaled_modified_bessel_k1: _special_scaled_modified_bessel_k1_packet
     special_spherical_bessel_j0: _special_spherical_bessel_j0_packet
     logit: _logit_packet
+    logit_: _logit__packet
     sinc: _sinc_packet
+    sinc_: _sinc__packet
     special_entr: _special_entr_packet
     xlogy: _xlogy_packet
     xlogy_: _xlogy__packet
@@ -1862,11 +1870,3 @@ class Namespace:
     special_round: _special_round_packet
     special_softmax: _special_softmax_packet
     special_log_softmax: _special_log_softmax_packet
-    erf_: _erf__packet
-    erfc_: _erfc__packet
-    erfinv_: _erfinv__packet
-    lgamma_: _lgamma__packet
-    digamma_: _digamma__packet
-    i0_: _i0__packet
-    logit_: _logit__packet
-    sinc_: _sinc__packet

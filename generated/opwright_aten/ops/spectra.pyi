@@ -567,11 +567,20 @@ def istft(
 class __fft_r2c_default_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int], normalization: int, onesided: bool) -> A: ...
 
+class __fft_r2c_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, onesided: bool, *, out: A) -> A: ...
+
 class __fft_c2r_default_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int], normalization: int, last_dim_size: int) -> A: ...
 
+class __fft_c2r_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, last_dim_size: int, *, out: A) -> A: ...
+
 class __fft_c2c_default_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int], normalization: int, forward: bool) -> A: ...
+
+class __fft_c2c_out_operator(Operator):
+    def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, forward: bool, *, out: A) -> A: ...
 
 class _fft_fft_default_operator(Operator):
     def __call__(_op, self: A, n: int | None = None, dim: int = -1, norm: str | None = None) -> A: ...
@@ -626,9 +635,31 @@ class _fft_fft2_default_operator(Operator):
         _op, self: A, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1), norm: str | None = None
     ) -> A: ...
 
+class _fft_fft2_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        s: Sequence[int] | int | None = None,
+        dim: Sequence[int] | int = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _fft_ifft2_default_operator(Operator):
     def __call__(
         _op, self: A, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1), norm: str | None = None
+    ) -> A: ...
+
+class _fft_ifft2_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        s: Sequence[int] | int | None = None,
+        dim: Sequence[int] | int = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: A,
     ) -> A: ...
 
 class _fft_rfft2_default_operator(Operator):
@@ -636,9 +667,31 @@ class _fft_rfft2_default_operator(Operator):
         _op, self: A, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1), norm: str | None = None
     ) -> A: ...
 
+class _fft_rfft2_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        s: Sequence[int] | int | None = None,
+        dim: Sequence[int] | int = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _fft_irfft2_default_operator(Operator):
     def __call__(
         _op, self: A, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1), norm: str | None = None
+    ) -> A: ...
+
+class _fft_irfft2_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        s: Sequence[int] | int | None = None,
+        dim: Sequence[int] | int = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: A,
     ) -> A: ...
 
 class _fft_hfft2_default_operator(Operator):
@@ -646,9 +699,31 @@ class _fft_hfft2_default_operator(Operator):
         _op, self: A, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1), norm: str | None = None
     ) -> A: ...
 
+class _fft_hfft2_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        s: Sequence[int] | int | None = None,
+        dim: Sequence[int] | int = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _fft_ihfft2_default_operator(Operator):
     def __call__(
         _op, self: A, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1), norm: str | None = None
+    ) -> A: ...
+
+class _fft_ihfft2_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        s: Sequence[int] | int | None = None,
+        dim: Sequence[int] | int = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: A,
     ) -> A: ...
 
 class _fft_fftn_default_operator(Operator):
@@ -783,6 +858,9 @@ class _fft_fftfreq_default_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
+class _fft_fftfreq_out_operator(Operator):
+    def __call__(_op, n: int, d: float = 1.0, *, out: A) -> A: ...
+
 class _fft_rfftfreq_default_operator(Operator):
     def __call__(
         _op,
@@ -794,6 +872,9 @@ class _fft_rfftfreq_default_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+
+class _fft_rfftfreq_out_operator(Operator):
+    def __call__(_op, n: int, d: float = 1.0, *, out: A) -> A: ...
 
 class _fft_fftshift_call:
     def __call__(_op, self: A, dim: Sequence[int] | int | None = None) -> A: ...
@@ -949,87 +1030,6 @@ class _istft_call:
     ) -> Tensor: ...
 
 class _istft_operator(_istft_call, Operator): ...
-
-class __fft_r2c_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, onesided: bool, *, out: A) -> A: ...
-
-class __fft_c2r_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, last_dim_size: int, *, out: A) -> A: ...
-
-class __fft_c2c_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, forward: bool, *, out: A) -> A: ...
-
-class _fft_fft2_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        s: Sequence[int] | int | None = None,
-        dim: Sequence[int] | int = (-2, -1),
-        norm: str | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _fft_ifft2_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        s: Sequence[int] | int | None = None,
-        dim: Sequence[int] | int = (-2, -1),
-        norm: str | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _fft_rfft2_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        s: Sequence[int] | int | None = None,
-        dim: Sequence[int] | int = (-2, -1),
-        norm: str | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _fft_irfft2_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        s: Sequence[int] | int | None = None,
-        dim: Sequence[int] | int = (-2, -1),
-        norm: str | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _fft_hfft2_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        s: Sequence[int] | int | None = None,
-        dim: Sequence[int] | int = (-2, -1),
-        norm: str | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _fft_ihfft2_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        s: Sequence[int] | int | None = None,
-        dim: Sequence[int] | int = (-2, -1),
-        norm: str | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _fft_fftfreq_out_operator(Operator):
-    def __call__(_op, n: int, d: float = 1.0, *, out: A) -> A: ...
-
-class _fft_rfftfreq_out_operator(Operator):
-    def __call__(_op, n: int, d: float = 1.0, *, out: A) -> A: ...
 
 class __fft_r2c_packet_call(Packet):
     @overload

@@ -365,6 +365,11 @@ class _upsample_nearest1d_default_operator(_upsample_nearest1d_default_call, Ope
 
 upsample_nearest1d_default: _upsample_nearest1d_default_call
 
+class _upsample_nearest1d_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, output_size: Sequence[int] | int, scales: float | None = None, *, out: A
+    ) -> A: ...
+
 class _upsample_nearest1d_vec_call:
     def __call__(_op, input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
 
@@ -380,6 +385,17 @@ class _upsample_nearest2d_default_call:
 class _upsample_nearest2d_default_operator(_upsample_nearest2d_default_call, Operator): ...
 
 upsample_nearest2d_default: _upsample_nearest2d_default_call
+
+class _upsample_nearest2d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        output_size: Sequence[int] | int,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _upsample_nearest2d_vec_call:
     def __call__(_op, input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
@@ -407,6 +423,18 @@ class _upsample_nearest3d_default_operator(_upsample_nearest3d_default_call, Ope
 
 upsample_nearest3d_default: _upsample_nearest3d_default_call
 
+class _upsample_nearest3d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        output_size: Sequence[int] | int,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _upsample_nearest3d_vec_call:
     def __call__(_op, input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
 
@@ -420,6 +448,11 @@ class __upsample_nearest_exact1d_default_call:
 class __upsample_nearest_exact1d_default_operator(__upsample_nearest_exact1d_default_call, Operator): ...
 
 _upsample_nearest_exact1d_default: __upsample_nearest_exact1d_default_call
+
+class __upsample_nearest_exact1d_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, output_size: Sequence[int] | int, scales: float | None = None, *, out: A
+    ) -> A: ...
 
 class __upsample_nearest_exact1d_vec_call:
     def __call__(_op, input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
@@ -436,6 +469,17 @@ class __upsample_nearest_exact2d_default_call:
 class __upsample_nearest_exact2d_default_operator(__upsample_nearest_exact2d_default_call, Operator): ...
 
 _upsample_nearest_exact2d_default: __upsample_nearest_exact2d_default_call
+
+class __upsample_nearest_exact2d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        output_size: Sequence[int] | int,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class __upsample_nearest_exact2d_vec_call:
     def __call__(_op, input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
@@ -458,6 +502,18 @@ class __upsample_nearest_exact3d_default_operator(__upsample_nearest_exact3d_def
 
 _upsample_nearest_exact3d_default: __upsample_nearest_exact3d_default_call
 
+class __upsample_nearest_exact3d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        output_size: Sequence[int] | int,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: A,
+    ) -> A: ...
+
 class __upsample_nearest_exact3d_vec_call:
     def __call__(_op, input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
 
@@ -473,6 +529,17 @@ class _upsample_linear1d_default_call:
 class _upsample_linear1d_default_operator(_upsample_linear1d_default_call, Operator): ...
 
 upsample_linear1d_default: _upsample_linear1d_default_call
+
+class _upsample_linear1d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        output_size: Sequence[int] | int,
+        align_corners: bool,
+        scales: float | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _upsample_linear1d_vec_call:
     def __call__(
@@ -496,6 +563,18 @@ class _upsample_bilinear2d_default_call:
 class _upsample_bilinear2d_default_operator(_upsample_bilinear2d_default_call, Operator): ...
 
 upsample_bilinear2d_default: _upsample_bilinear2d_default_call
+
+class _upsample_bilinear2d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        output_size: Sequence[int] | int,
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _upsample_bilinear2d_vec_call:
     def __call__(
@@ -532,6 +611,19 @@ class _upsample_trilinear3d_default_operator(_upsample_trilinear3d_default_call,
 
 upsample_trilinear3d_default: _upsample_trilinear3d_default_call
 
+class _upsample_trilinear3d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        output_size: Sequence[int] | int,
+        align_corners: bool,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _upsample_trilinear3d_vec_call:
     def __call__(
         _op, input: A, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
@@ -554,6 +646,18 @@ class _upsample_bicubic2d_default_call:
 class _upsample_bicubic2d_default_operator(_upsample_bicubic2d_default_call, Operator): ...
 
 upsample_bicubic2d_default: _upsample_bicubic2d_default_call
+
+class _upsample_bicubic2d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: TensorLike,
+        output_size: Sequence[int] | int,
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _upsample_bicubic2d_vec_call:
     def __call__(
@@ -636,130 +740,6 @@ class _grid_sampler_2d_default_operator(Operator):
         _op, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
     ) -> Tensor: ...
 
-class _grid_sampler_3d_default_operator(Operator):
-    @overload
-    def __call__(_op, input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
-    @overload
-    def __call__(
-        _op, input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-    ) -> Tensor: ...
-
-class _affine_grid_generator_default_operator(Operator):
-    def __call__(_op, theta: A, size: Sequence[int], align_corners: bool) -> A: ...
-
-class _affine_grid_generator_backward_call:
-    def __call__(_op, grad: A, size: Sequence[int], align_corners: bool) -> A: ...
-
-class _affine_grid_generator_backward_operator(_affine_grid_generator_backward_call, Operator): ...
-
-class _upsample_nearest1d_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, output_size: Sequence[int] | int, scales: float | None = None, *, out: A
-    ) -> A: ...
-
-class _upsample_nearest2d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        output_size: Sequence[int] | int,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _upsample_nearest3d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        output_size: Sequence[int] | int,
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class __upsample_nearest_exact1d_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, output_size: Sequence[int] | int, scales: float | None = None, *, out: A
-    ) -> A: ...
-
-class __upsample_nearest_exact2d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        output_size: Sequence[int] | int,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class __upsample_nearest_exact3d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        output_size: Sequence[int] | int,
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _upsample_linear1d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        output_size: Sequence[int] | int,
-        align_corners: bool,
-        scales: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _upsample_bilinear2d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        output_size: Sequence[int] | int,
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _upsample_trilinear3d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        output_size: Sequence[int] | int,
-        align_corners: bool,
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _upsample_bicubic2d_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        output_size: Sequence[int] | int,
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
 class _grid_sampler_2d_out_operator(Operator):
     def __call__(
         _op,
@@ -771,6 +751,18 @@ class _grid_sampler_2d_out_operator(Operator):
         *,
         out: A,
     ) -> A: ...
+
+class _grid_sampler_3d_default_operator(Operator):
+    @overload
+    def __call__(_op, input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
+    @overload
+    def __call__(
+        _op, input: Tensor, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor: ...
 
 class _grid_sampler_3d_out_operator(Operator):
     def __call__(
@@ -784,8 +776,16 @@ class _grid_sampler_3d_out_operator(Operator):
         out: A,
     ) -> A: ...
 
+class _affine_grid_generator_default_operator(Operator):
+    def __call__(_op, theta: A, size: Sequence[int], align_corners: bool) -> A: ...
+
 class _affine_grid_generator_out_operator(Operator):
     def __call__(_op, theta: TensorLike, size: Sequence[int], align_corners: bool, *, out: A) -> A: ...
+
+class _affine_grid_generator_backward_call:
+    def __call__(_op, grad: A, size: Sequence[int], align_corners: bool) -> A: ...
+
+class _affine_grid_generator_backward_operator(_affine_grid_generator_backward_call, Operator): ...
 
 class _upsample_nearest1d_packet_call(Packet):
     @overload

@@ -834,12 +834,20 @@ class _unsafe_split_Tensor_operator(_unsafe_split_Tensor_call, Operator): ...
 
 unsafe_split_Tensor: _unsafe_split_Tensor_call
 
+class _unsafe_split_Tensor_out_operator(Operator):
+    def __call__(_op, self: TensorLike, split_size: int, dim: int = 0, *, out: Sequence[TensorLike]) -> None: ...
+
 class _unsafe_split_with_sizes_default_call:
     def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
 
 class _unsafe_split_with_sizes_default_operator(_unsafe_split_with_sizes_default_call, Operator): ...
 
 unsafe_split_with_sizes_default: _unsafe_split_with_sizes_default_call
+
+class _unsafe_split_with_sizes_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[TensorLike]
+    ) -> None: ...
 
 class _unsafe_chunk_default_call:
     def __call__(_op, self: A, chunks: int, dim: int = 0) -> list[A]: ...
@@ -940,14 +948,6 @@ class _resize_as__call:
     def __call__(_op, self: A, the_template: TensorLike, *, memory_format: MemoryFormat | None = None) -> A: ...
 
 class _resize_as__operator(_resize_as__call, Operator): ...
-
-class _unsafe_split_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, split_size: int, dim: int = 0, *, out: Sequence[TensorLike]) -> None: ...
-
-class _unsafe_split_with_sizes_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[TensorLike]
-    ) -> None: ...
 
 class _alias_packet(_alias_call, Packet):
     default: _alias_operator

@@ -70,6 +70,10 @@ def halves(input: A, *, n: int = 2) -> A: ...
 @overload
 def halves(self: TensorLike, *, n: int = 2, out: A) -> A: ...
 @overload
+def halves_(self: A, *, n: int = 2) -> A: ...
+@overload
+def halves_(input: A, *, n: int = 2) -> A: ...
+@overload
 def pair(self: A, other: A | None = None) -> pair_default_result[A]: ...
 @overload
 def pair(input: A, other: A | None = None) -> pair_default_result[A]: ...
@@ -92,6 +96,10 @@ def each(self: Sequence[A]) -> tuple[A, ...]: ...
 @overload
 def each(input: Sequence[A]) -> tuple[A, ...]: ...
 @overload
+def each_(self: Sequence[TensorLike]) -> None: ...
+@overload
+def each_(input: Sequence[TensorLike]) -> None: ...
+@overload
 def ramp(
     n: int,
     *,
@@ -102,14 +110,6 @@ def ramp(
 ) -> Tensor: ...
 @overload
 def ramp(n: int, *, out: A) -> A: ...
-@overload
-def halves_(self: A, *, n: int = 2) -> A: ...
-@overload
-def halves_(input: A, *, n: int = 2) -> A: ...
-@overload
-def each_(self: Sequence[TensorLike]) -> None: ...
-@overload
-def each_(input: Sequence[TensorLike]) -> None: ...
 
 class _twice_call:
     def __call__(_op, self: A) -> A: ...
@@ -142,6 +142,14 @@ class _tenfold_default_operator(Operator):
 class _halves_default_operator(Operator):
     def __call__(_op, self: A, *, n: int = 2) -> A: ...
 
+class _halves_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, n: int = 2, out: A) -> A: ...
+
+class _halves__call:
+    def __call__(_op, self: A, *, n: int = 2) -> A: ...
+
+class _halves__operator(_halves__call, Operator): ...
+
 class _pair_default_operator(Operator):
     @overload
     def __call__(_op, self: A, other: A | None = None) -> pair_default_result[A]: ...
@@ -162,12 +170,20 @@ class _pieces_default_operator(_pieces_default_call, Operator): ...
 
 pieces_default: _pieces_default_call
 
+class _pieces_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: Sequence[TensorLike]) -> None: ...
+
 class _each_default_call:
     def __call__(_op, self: Sequence[A]) -> list[A]: ...
 
 class _each_default_operator(_each_default_call, Operator): ...
 
 each_default: _each_default_call
+
+class _each__call:
+    def __call__(_op, self: Sequence[TensorLike]) -> None: ...
+
+class _each__operator(_each__call, Operator): ...
 
 class _ramp_default_operator(Operator):
     def __call__(
@@ -185,22 +201,6 @@ class _ramp_out_operator(Operator):
 
 class _tenfold_out_operator(Operator):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _halves_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, n: int = 2, out: A) -> A: ...
-
-class _halves__call:
-    def __call__(_op, self: A, *, n: int = 2) -> A: ...
-
-class _halves__operator(_halves__call, Operator): ...
-
-class _pieces_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: Sequence[TensorLike]) -> None: ...
-
-class _each__call:
-    def __call__(_op, self: Sequence[TensorLike]) -> None: ...
-
-class _each__operator(_each__call, Operator): ...
 
 class _twice_packet(_twice_call, Packet):
     default: _twice_operator
@@ -234,6 +234,9 @@ class _halves_packet(_halves_packet_call):
     default: _halves_default_operator
     out: _halves_out_operator
 
+class _halves__packet(_halves__call, Packet):
+    default: _halves__operator
+
 class _pair_packet_call(Packet):
     @overload
     def __call__(_op, self: A, other: A | None = None) -> pair_default_result[A]: ...
@@ -263,6 +266,9 @@ class _pieces_packet(_pieces_packet_call):
 class _each_packet(_each_default_call, Packet):
     default: _each_default_operator
 
+class _each__packet(_each__call, Packet):
+    default: _each__operator
+
 class _ramp_packet_call(Packet):
     @overload
     def __call__(
@@ -281,12 +287,6 @@ class _ramp_packet(_ramp_packet_call):
     default: _ramp_default_operator
     out: _ramp_out_operator
 
-class _halves__packet(_halves__call, Packet):
-    default: _halves__operator
-
-class _each__packet(_each__call, Packet):
-    default: _each__operator
-
 class Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
@@ -296,12 +296,12 @@ class Namespace:
     both: _both_packet
     tenfold: _tenfold_packet
     halves: _halves_packet
+    halves_: _halves__packet
     pair: _pair_packet
     pieces: _pieces_packet
     each: _each_packet
-    ramp: _ramp_packet
-    halves_: _halves__packet
     each_: _each__packet
+    ramp: _ramp_packet
 
 _pieces: _pieces_packet
 _each: _each_packet

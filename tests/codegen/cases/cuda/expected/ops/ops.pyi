@@ -212,13 +212,13 @@ def blend_host(
 def scale_(self: A, by: Scalar) -> A: ...
 @overload
 def scale_(input: A, by: Scalar) -> A: ...
-def swap(x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
 @overload
 def scale(self: TensorLike, by: Scalar, *, out: A) -> A: ...
 @overload
 def scale(self: A, by: Scalar) -> A: ...
 @overload
 def scale(input: A, by: Scalar) -> A: ...
+def swap(x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
 @overload
 def swap_functional(x: A, y: A, by: A | None = None) -> swap_functional_result[A]: ...
 @overload
@@ -235,6 +235,9 @@ class _axpy_default_operator(Operator):
     def __call__(_op, x: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
     @overload
     def __call__(_op, x: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
+
+class _axpy_out_operator(Operator):
+    def __call__(_op, x: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
 
 class _row_sums_call:
     def __call__(_op, int_: A, *, n: bool, size: int) -> A: ...
@@ -423,19 +426,16 @@ class _scale__call:
 
 class _scale__operator(_scale__call, Operator): ...
 
-class _swap_call:
-    def __call__(_op, x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
-
-class _swap_operator(_swap_call, Operator): ...
-
-class _axpy_out_operator(Operator):
-    def __call__(_op, x: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-
 class _scale_out_operator(Operator):
     def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
 
 class _scale_default_operator(Operator):
     def __call__(_op, self: A, by: Scalar) -> A: ...
+
+class _swap_call:
+    def __call__(_op, x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
+
+class _swap_operator(_swap_call, Operator): ...
 
 class _swap_functional_call:
     @overload
@@ -484,9 +484,6 @@ class _blend_host_packet(_blend_host_call, Packet):
 class _scale__packet(_scale__call, Packet):
     default: _scale__operator
 
-class _swap_packet(_swap_call, Packet):
-    default: _swap_operator
-
 class _scale_packet_call(Packet):
     @overload
     def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
@@ -496,6 +493,9 @@ class _scale_packet_call(Packet):
 class _scale_packet(_scale_packet_call):
     out: _scale_out_operator
     default: _scale_default_operator
+
+class _swap_packet(_swap_call, Packet):
+    default: _swap_operator
 
 class _swap_functional_packet(_swap_functional_call, Packet):
     default: _swap_functional_operator
@@ -511,6 +511,6 @@ class Namespace:
     blend: _blend_packet
     blend_host: _blend_host_packet
     scale_: _scale__packet
-    swap: _swap_packet
     scale: _scale_packet
+    swap: _swap_packet
     swap_functional: _swap_functional_packet

@@ -47,6 +47,20 @@ def hypotenuse(self: TensorLike, other: TensorLike, *, out: A) -> A:
     """
 
 @overload
+def hypotenuse_(self: A, other: TensorLike) -> A:
+    """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
+
+    Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
+    here it is.
+
+      >>> hypotenuse(3, \"\"\"4\"\"\")
+    """
+
+@overload
+def hypotenuse_(input: A, other: TensorLike) -> A: ...
+@overload
+def hypotenuse_(x1: A, x2: TensorLike) -> A: ...
+@overload
 def shout(self: A, word: str) -> A:
     """Say "it" """
 
@@ -62,20 +76,6 @@ def shout(input: A, n: int) -> A: ...
 def undocumented(self: A) -> A: ...
 @overload
 def undocumented(input: A) -> A: ...
-@overload
-def hypotenuse_(self: A, other: TensorLike) -> A:
-    """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
-
-    Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
-    here it is.
-
-      >>> hypotenuse(3, \"\"\"4\"\"\")
-    """
-
-@overload
-def hypotenuse_(input: A, other: TensorLike) -> A: ...
-@overload
-def hypotenuse_(x1: A, x2: TensorLike) -> A: ...
 
 class _hypotenuse_default_operator(Operator):
     @overload
@@ -84,6 +84,14 @@ class _hypotenuse_default_operator(Operator):
     def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+
+class _hypotenuse_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
+class _hypotenuse__call:
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
+
+class _hypotenuse__operator(_hypotenuse__call, Operator): ...
 
 class _shout_default_call:
     def __call__(_op, self: A, word: str) -> A: ...
@@ -104,14 +112,6 @@ class _undocumented_call:
 
 class _undocumented_operator(_undocumented_call, Operator): ...
 
-class _hypotenuse_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _hypotenuse__call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _hypotenuse__operator(_hypotenuse__call, Operator): ...
-
 class _hypotenuse_packet_call(Packet):
     @overload
     def __call__(_op, self: A, other: A) -> A: ...
@@ -126,6 +126,9 @@ class _hypotenuse_packet(_hypotenuse_packet_call):
     default: _hypotenuse_default_operator
     out: _hypotenuse_out_operator
 
+class _hypotenuse__packet(_hypotenuse__call, Packet):
+    default: _hypotenuse__operator
+
 class _shout_packet(Packet):
     default: _shout_default_operator
     times: _shout_times_operator
@@ -137,13 +140,10 @@ class _shout_packet(Packet):
 class _undocumented_packet(_undocumented_call, Packet):
     default: _undocumented_operator
 
-class _hypotenuse__packet(_hypotenuse__call, Packet):
-    default: _hypotenuse__operator
-
 class Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
     hypotenuse: _hypotenuse_packet
+    hypotenuse_: _hypotenuse__packet
     shout: _shout_packet
     undocumented: _undocumented_packet
-    hypotenuse_: _hypotenuse__packet

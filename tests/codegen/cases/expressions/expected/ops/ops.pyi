@@ -37,6 +37,14 @@ def axpy(self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A
     """*/ int evil; /* ??/ \\"""
 
 @overload
+def axpy_(self: A, other: TensorLike, *, alpha: Scalar = 1) -> A:
+    """*/ int evil; /* ??/ \\"""
+
+@overload
+def axpy_(input: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def axpy_(x1: A, x2: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
 def spread(int_: A, restrict: A, n: float, count: int, from_: bool) -> A: ...
 @overload
 def spread(int_: Tensor, restrict: TensorLike, n: float, count: int, from_: bool) -> Tensor: ...
@@ -55,14 +63,6 @@ def either(x: Tensor, y: TensorLike) -> Tensor: ...
 @overload
 def either(x: NDArray[Any], y: Tensor) -> Tensor: ...
 def truth(x: A) -> A: ...
-@overload
-def axpy_(self: A, other: TensorLike, *, alpha: Scalar = 1) -> A:
-    """*/ int evil; /* ??/ \\"""
-
-@overload
-def axpy_(input: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def axpy_(x1: A, x2: TensorLike, *, alpha: Scalar = 1) -> A: ...
 
 class _axpy_default_operator(Operator):
     @overload
@@ -71,6 +71,14 @@ class _axpy_default_operator(Operator):
     def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
+
+class _axpy_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
+
+class _axpy__call:
+    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+
+class _axpy__operator(_axpy__call, Operator): ...
 
 class _spread_call:
     @overload
@@ -107,14 +115,6 @@ class _truth_call:
 
 class _truth_operator(_truth_call, Operator): ...
 
-class _axpy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-
-class _axpy__call:
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-
-class _axpy__operator(_axpy__call, Operator): ...
-
 class _axpy_packet_call(Packet):
     @overload
     def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
@@ -129,6 +129,9 @@ class _axpy_packet(_axpy_packet_call):
     default: _axpy_default_operator
     out: _axpy_out_operator
 
+class _axpy__packet(_axpy__call, Packet):
+    default: _axpy__operator
+
 class _spread_packet(_spread_call, Packet):
     default: _spread_operator
 
@@ -141,15 +144,12 @@ class _either_packet(_either_call, Packet):
 class _truth_packet(_truth_call, Packet):
     default: _truth_operator
 
-class _axpy__packet(_axpy__call, Packet):
-    default: _axpy__operator
-
 class Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
     axpy: _axpy_packet
+    axpy_: _axpy__packet
     spread: _spread_packet
     bits: _bits_packet
     either: _either_packet
     truth: _truth_packet
-    axpy_: _axpy__packet

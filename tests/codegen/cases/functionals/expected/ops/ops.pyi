@@ -28,6 +28,12 @@ def scale_(self: A, by: Scalar) -> A: ...
 @overload
 def scale_(input: A, by: Scalar) -> A: ...
 @overload
+def scale(self: TensorLike, by: Scalar, *, out: A) -> A: ...
+@overload
+def scale(self: A, by: Scalar) -> A: ...
+@overload
+def scale(input: A, by: Scalar) -> A: ...
+@overload
 def normalize(x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
 @overload
 def normalize(x: Tensor, mean: TensorLike, scale: TensorLike | None = None, *, momentum: float = 0.1) -> Tensor: ...
@@ -37,17 +43,6 @@ def normalize(x: NDArray[Any], mean: Tensor, scale: TensorLike | None = None, *,
 def normalize(x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
 @overload
 def normalize(x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
-def push(stack: TensorLike, x: TensorLike) -> None: ...
-@overload
-def add_each_(self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
-@overload
-def add_each_(input: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
-@overload
-def scale(self: TensorLike, by: Scalar, *, out: A) -> A: ...
-@overload
-def scale(self: A, by: Scalar) -> A: ...
-@overload
-def scale(input: A, by: Scalar) -> A: ...
 @overload
 def normalize_functional(x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> tuple[A, A, A | None]: ...
 @overload
@@ -62,12 +57,17 @@ def normalize_functional(
 def normalize_functional(
     x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1
 ) -> tuple[Tensor, Tensor, Tensor | None]: ...
+def push(stack: TensorLike, x: TensorLike) -> None: ...
 @overload
 def push_functional(stack: A, x: A) -> A: ...
 @overload
 def push_functional(stack: Tensor, x: TensorLike) -> Tensor: ...
 @overload
 def push_functional(stack: NDArray[Any], x: Tensor) -> Tensor: ...
+@overload
+def add_each_(self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
+@overload
+def add_each_(input: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
 @overload
 def add_each(self: Sequence[TensorLike], others: Sequence[TensorLike], *, out: Sequence[TensorLike]) -> None: ...
 @overload
@@ -84,6 +84,12 @@ class _scale__call:
 
 class _scale__operator(_scale__call, Operator): ...
 
+class _scale_out_operator(Operator):
+    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
+
+class _scale_default_operator(Operator):
+    def __call__(_op, self: A, by: Scalar) -> A: ...
+
 class _normalize_default_operator(Operator):
     @overload
     def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
@@ -97,22 +103,6 @@ class _normalize_default_operator(Operator):
     ) -> Tensor: ...
     @overload
     def __call__(_op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
-
-class _push_call:
-    def __call__(_op, stack: TensorLike, x: TensorLike) -> None: ...
-
-class _push_operator(_push_call, Operator): ...
-
-class _add_each__call:
-    def __call__(_op, self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
-
-class _add_each__operator(_add_each__call, Operator): ...
-
-class _scale_out_operator(Operator):
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-
-class _scale_default_operator(Operator):
-    def __call__(_op, self: A, by: Scalar) -> A: ...
 
 class _normalize_out_operator(Operator):
     def __call__(_op, x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
@@ -135,6 +125,11 @@ class _normalize_functional_call:
 
 class _normalize_functional_operator(_normalize_functional_call, Operator): ...
 
+class _push_call:
+    def __call__(_op, stack: TensorLike, x: TensorLike) -> None: ...
+
+class _push_operator(_push_call, Operator): ...
+
 class _push_functional_call:
     @overload
     def __call__(_op, stack: A, x: A) -> A: ...
@@ -144,6 +139,11 @@ class _push_functional_call:
     def __call__(_op, stack: NDArray[Any], x: Tensor) -> Tensor: ...
 
 class _push_functional_operator(_push_functional_call, Operator): ...
+
+class _add_each__call:
+    def __call__(_op, self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
+
+class _add_each__operator(_add_each__call, Operator): ...
 
 class _add_each_out_operator(Operator):
     def __call__(
@@ -165,6 +165,16 @@ add_each_default: _add_each_default_call
 class _scale__packet(_scale__call, Packet):
     default: _scale__operator
 
+class _scale_packet_call(Packet):
+    @overload
+    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, by: Scalar) -> A: ...
+
+class _scale_packet(_scale_packet_call):
+    out: _scale_out_operator
+    default: _scale_default_operator
+
 class _normalize_packet_call(Packet):
     @overload
     def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
@@ -185,27 +195,17 @@ class _normalize_packet(_normalize_packet_call):
     default: _normalize_default_operator
     out: _normalize_out_operator
 
-class _push_packet(_push_call, Packet):
-    default: _push_operator
-
-class _add_each__packet(_add_each__call, Packet):
-    default: _add_each__operator
-
-class _scale_packet_call(Packet):
-    @overload
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, by: Scalar) -> A: ...
-
-class _scale_packet(_scale_packet_call):
-    out: _scale_out_operator
-    default: _scale_default_operator
-
 class _normalize_functional_packet(_normalize_functional_call, Packet):
     default: _normalize_functional_operator
 
+class _push_packet(_push_call, Packet):
+    default: _push_operator
+
 class _push_functional_packet(_push_functional_call, Packet):
     default: _push_functional_operator
+
+class _add_each__packet(_add_each__call, Packet):
+    default: _add_each__operator
 
 class _add_each_packet_call(Packet):
     @overload
@@ -227,12 +227,12 @@ class Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
     scale_: _scale__packet
-    normalize: _normalize_packet
-    push: _push_packet
-    add_each_: _add_each__packet
     scale: _scale_packet
+    normalize: _normalize_packet
     normalize_functional: _normalize_functional_packet
+    push: _push_packet
     push_functional: _push_functional_packet
+    add_each_: _add_each__packet
     add_each: _add_each_packet
 
 _add_each: _add_each_packet

@@ -47,6 +47,9 @@ def copies(input: A, count: int) -> tuple[A, ...]: ...
 class _join_default_operator(Operator):
     def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
 
+class _join_out_operator(Operator):
+    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
+
 class _pick_call:
     @overload
     def __call__(_op, self: A, indices: Sequence[A | None]) -> A: ...
@@ -73,9 +76,6 @@ class _copies_default_call:
 class _copies_default_operator(_copies_default_call, Operator): ...
 
 copies_default: _copies_default_call
-
-class _join_out_operator(Operator):
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
 
 class _join_packet_call(Packet):
     @overload

@@ -149,6 +149,19 @@ class _a_very_long_operator_name_that_leave_operator(Operator):
         the_tolerance_to_be_used_in_comparisons: float = 1e-05,
     ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
 
+class _a_very_long_operator_name_that_leave_operator_(Operator):
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: TensorLike,
+        the_second_argument_with_a_long_name: TensorLike,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
+        *,
+        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
+
 class _conditional_call:
     @overload
     def __call__(_op, self: A, other: A, limit: float) -> A: ...
@@ -204,19 +217,6 @@ class _third_of_several_call:
     ) -> Tensor: ...
 
 class _third_of_several_operator(_third_of_several_call, Operator): ...
-
-class _a_very_long_operator_name_that_leave_operator_(Operator):
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: TensorLike,
-        the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
 
 class _a_very_long_operator_name_that_leave_packet(Packet):
     default: _a_very_long_operator_name_that_leave_operator

@@ -32,6 +32,10 @@ def softplus(input: A, beta: float = 1.0) -> A: ...
 @overload
 def softplus(self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
 @overload
+def softplus_(self: A, beta: float = 1.0) -> A: ...
+@overload
+def softplus_(input: A, beta: float = 1.0) -> A: ...
+@overload
 def scale(self: A, factor: float) -> A: ...
 @overload
 def scale(input: A, factor: float) -> A: ...
@@ -55,21 +59,33 @@ def parts(input: A) -> tuple[A, A]: ...
 def pairs(self: A) -> tuple[A, A]: ...
 @overload
 def pairs(input: A) -> tuple[A, A]: ...
-@overload
-def softplus_(self: A, beta: float = 1.0) -> A: ...
-@overload
-def softplus_(input: A, beta: float = 1.0) -> A: ...
 
 class _softplus_default_operator(Operator):
     def __call__(_op, self: A, beta: float = 1.0) -> A: ...
 
+class _softplus_out_operator(Operator):
+    def __call__(_op, self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
+
+class _softplus__call:
+    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
+
+class _softplus__operator(_softplus__call, Operator): ...
+
 class _scale_default_operator(Operator):
     def __call__(_op, self: A, factor: float) -> A: ...
+
+class _scale_out_operator(Operator):
+    def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
 
 class _moments_default_operator(Operator):
     def __call__(
         _op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False
     ) -> moments_default_result[A]: ...
+
+class _moments_out_operator(Operator):
+    def __call__(
+        _op, self: TensorLike, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, out0: A, out1: A
+    ) -> tuple[A, A]: ...
 
 class _parts_call:
     def __call__(_op, self: A) -> tuple[A, A]: ...
@@ -81,22 +97,6 @@ class _pairs_call:
 
 class _pairs_operator(_pairs_call, Operator): ...
 
-class _softplus_out_operator(Operator):
-    def __call__(_op, self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
-
-class _softplus__call:
-    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
-
-class _softplus__operator(_softplus__call, Operator): ...
-
-class _scale_out_operator(Operator):
-    def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
-
-class _moments_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, out0: A, out1: A
-    ) -> tuple[A, A]: ...
-
 class _softplus_packet_call(Packet):
     @overload
     def __call__(_op, self: A, beta: float = 1.0) -> A: ...
@@ -106,6 +106,9 @@ class _softplus_packet_call(Packet):
 class _softplus_packet(_softplus_packet_call):
     default: _softplus_default_operator
     out: _softplus_out_operator
+
+class _softplus__packet(_softplus__call, Packet):
+    default: _softplus__operator
 
 class _scale_packet_call(Packet):
     @overload
@@ -135,15 +138,12 @@ class _parts_packet(_parts_call, Packet):
 class _pairs_packet(_pairs_call, Packet):
     default: _pairs_operator
 
-class _softplus__packet(_softplus__call, Packet):
-    default: _softplus__operator
-
 class Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
     softplus: _softplus_packet
+    softplus_: _softplus__packet
     scale: _scale_packet
     moments: _moments_packet
     parts: _parts_packet
     pairs: _pairs_packet
-    softplus_: _softplus__packet

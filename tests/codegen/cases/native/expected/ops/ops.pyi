@@ -49,6 +49,16 @@ def axpy(self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A:
     """
 
 @overload
+def axpy_(self: A, y: TensorLike, *, alpha: float = 1.0) -> A:
+    """Return alpha * x + y, */ int evil_one; /* and no more.
+
+    /* int evil_two; */ ??/ "quoted" 'so' %s \\
+    / int evil_three; //\\
+    """
+
+@overload
+def axpy_(input: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
+@overload
 def words(int_: A, restrict: A, n: bool, size: int, args_: A) -> words_result[A]: ...
 @overload
 def words(int_: Tensor, restrict: TensorLike, n: bool, size: int, args_: TensorLike) -> words_result[Tensor]: ...
@@ -95,16 +105,6 @@ def compared(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 def halve_(self: A) -> A: ...
 @overload
 def halve_(input: A) -> A: ...
-@overload
-def axpy_(self: A, y: TensorLike, *, alpha: float = 1.0) -> A:
-    """Return alpha * x + y, */ int evil_one; /* and no more.
-
-    /* int evil_two; */ ??/ "quoted" 'so' %s \\
-    / int evil_three; //\\
-    """
-
-@overload
-def axpy_(input: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
 
 class _axpy_default_operator(Operator):
     @overload
@@ -113,6 +113,14 @@ class _axpy_default_operator(Operator):
     def __call__(_op, self: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
+
+class _axpy_out_operator(Operator):
+    def __call__(_op, self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
+
+class _axpy__call:
+    def __call__(_op, self: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
+
+class _axpy__operator(_axpy__call, Operator): ...
 
 class _words_call:
     @overload
@@ -170,21 +178,13 @@ class _compared_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
 
+class _compared_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
 class _halve__call:
     def __call__(_op, self: A) -> A: ...
 
 class _halve__operator(_halve__call, Operator): ...
-
-class _axpy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-
-class _axpy__call:
-    def __call__(_op, self: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
-
-class _axpy__operator(_axpy__call, Operator): ...
-
-class _compared_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
 class _axpy_packet_call(Packet):
     @overload
@@ -199,6 +199,9 @@ class _axpy_packet_call(Packet):
 class _axpy_packet(_axpy_packet_call):
     default: _axpy_default_operator
     out: _axpy_out_operator
+
+class _axpy__packet(_axpy__call, Packet):
+    default: _axpy__operator
 
 class _words_packet(_words_call, Packet):
     default: _words_operator
@@ -226,16 +229,13 @@ class _compared_packet(_compared_packet_call):
 class _halve__packet(_halve__call, Packet):
     default: _halve__operator
 
-class _axpy__packet(_axpy__call, Packet):
-    default: _axpy__operator
-
 class Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
     axpy: _axpy_packet
+    axpy_: _axpy__packet
     words: _words_packet
     rows: _rows_packet
     step: _step_packet
     compared: _compared_packet
     halve_: _halve__packet
-    axpy_: _axpy__packet

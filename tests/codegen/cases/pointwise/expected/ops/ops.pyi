@@ -42,11 +42,27 @@ def add(self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A:
 @overload
 def add(self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
 @overload
+def add_(self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(input: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(x1: A, x2: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(input: A, other: Scalar, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(x1: A, x2: Scalar, alpha: Scalar = 1) -> A: ...
+@overload
 def exp(self: A) -> A: ...
 @overload
 def exp(input: A) -> A: ...
 @overload
 def exp(self: TensorLike, *, out: A) -> A: ...
+@overload
+def exp_(self: A) -> A: ...
+@overload
+def exp_(input: A) -> A: ...
 @overload
 def less(self: A, other: A) -> A: ...
 @overload
@@ -69,22 +85,6 @@ def lerp(start: Tensor, end: TensorLike, weight: TensorLike | None = None) -> Te
 def lerp(start: NDArray[Any], end: Tensor, weight: TensorLike | None = None) -> Tensor: ...
 @overload
 def lerp(start: NDArray[Any], end: NDArray[Any], weight: Tensor) -> Tensor: ...
-@overload
-def add_(self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(input: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(x1: A, x2: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(input: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(x1: A, x2: Scalar, alpha: Scalar = 1) -> A: ...
-@overload
-def exp_(self: A) -> A: ...
-@overload
-def exp_(input: A) -> A: ...
 
 class _add_Tensor_call:
     @overload
@@ -98,6 +98,16 @@ class _add_Tensor_operator(_add_Tensor_call, Operator): ...
 
 add_Tensor: _add_Tensor_call
 
+class _add_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
+
+class _add__Tensor_call:
+    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+
+class _add__Tensor_operator(_add__Tensor_call, Operator): ...
+
+add__Tensor: _add__Tensor_call
+
 class _add_Scalar_call:
     def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
 
@@ -105,8 +115,26 @@ class _add_Scalar_operator(_add_Scalar_call, Operator): ...
 
 add_Scalar: _add_Scalar_call
 
+class _add_Scalar_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
+
+class _add__Scalar_call:
+    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
+
+class _add__Scalar_operator(_add__Scalar_call, Operator): ...
+
+add__Scalar: _add__Scalar_call
+
 class _exp_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _exp_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _exp__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _exp__operator(_exp__call, Operator): ...
 
 class _less_call:
     @overload
@@ -135,34 +163,6 @@ class _lerp_call:
 
 class _lerp_operator(_lerp_call, Operator): ...
 
-class _add_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-
-class _add__Tensor_call:
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-
-class _add__Tensor_operator(_add__Tensor_call, Operator): ...
-
-add__Tensor: _add__Tensor_call
-
-class _add_Scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
-
-class _add__Scalar_call:
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-
-class _add__Scalar_operator(_add__Scalar_call, Operator): ...
-
-add__Scalar: _add__Scalar_call
-
-class _exp_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _exp__operator(_exp__call, Operator): ...
-
 class _add_packet_call(Packet):
     @overload
     def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
@@ -183,25 +183,6 @@ class _add_packet(_add_packet_call):
     out: _add_out_operator
     Scalar_out: _add_Scalar_out_operator
 
-class _exp_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp_packet(_exp_packet_call):
-    default: _exp_default_operator
-    out: _exp_out_operator
-
-class _less_packet(_less_call, Packet):
-    default: _less_operator
-
-class _swish_packet(_swish_call, Packet):
-    default: _swish_operator
-
-class _lerp_packet(_lerp_call, Packet):
-    default: _lerp_operator
-
 class _add__packet_call(Packet):
     @overload
     def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
@@ -212,16 +193,35 @@ class _add__packet(_add__packet_call):
     Tensor: _add__Tensor_operator
     Scalar: _add__Scalar_operator
 
+class _exp_packet_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
+class _exp_packet(_exp_packet_call):
+    default: _exp_default_operator
+    out: _exp_out_operator
+
 class _exp__packet(_exp__call, Packet):
     default: _exp__operator
+
+class _less_packet(_less_call, Packet):
+    default: _less_operator
+
+class _swish_packet(_swish_call, Packet):
+    default: _swish_operator
+
+class _lerp_packet(_lerp_call, Packet):
+    default: _lerp_operator
 
 class Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
     add: _add_packet
+    add_: _add__packet
     exp: _exp_packet
+    exp_: _exp__packet
     less: _less_packet
     swish: _swish_packet
     lerp: _lerp_packet
-    add_: _add__packet
-    exp_: _exp__packet

@@ -50,9 +50,19 @@ def mul(self: NDArray[Any], other: Tensor) -> Tensor: ...
 @overload
 def mul(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 @overload
+def mul_(self: A, other: TensorLike) -> A: ...
+@overload
+def mul_(input: A, other: TensorLike) -> A: ...
+@overload
+def mul_(x1: A, x2: TensorLike) -> A: ...
+@overload
 def exp(self: A) -> A: ...
 @overload
 def exp(input: A) -> A: ...
+@overload
+def exp_(self: A) -> A: ...
+@overload
+def exp_(input: A) -> A: ...
 @overload
 def less(self: A, other: A) -> A: ...
 @overload
@@ -63,6 +73,12 @@ def less(x1: A, x2: A) -> A: ...
 def less(self: Tensor, other: TensorLike) -> Tensor: ...
 @overload
 def less(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
+def less_(self: A, other: TensorLike) -> A: ...
+@overload
+def less_(input: A, other: TensorLike) -> A: ...
+@overload
+def less_(x1: A, x2: TensorLike) -> A: ...
 @overload
 def scale(self: A, from_: float, bias: A | None = None, noise: A | None = None, mask: A | None = None) -> A: ...
 @overload
@@ -130,22 +146,6 @@ def shift_(a: A, axis: int) -> A: ...
 def cast(self: A, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def cast(input: A, dtype: DTypeLike | None = None) -> A: ...
-@overload
-def mul_(self: A, other: TensorLike) -> A: ...
-@overload
-def mul_(input: A, other: TensorLike) -> A: ...
-@overload
-def mul_(x1: A, x2: TensorLike) -> A: ...
-@overload
-def exp_(self: A) -> A: ...
-@overload
-def exp_(input: A) -> A: ...
-@overload
-def less_(self: A, other: TensorLike) -> A: ...
-@overload
-def less_(input: A, other: TensorLike) -> A: ...
-@overload
-def less_(x1: A, x2: TensorLike) -> A: ...
 
 class _mul_default_operator(Operator):
     @overload
@@ -155,10 +155,23 @@ class _mul_default_operator(Operator):
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
 
+class _mul_out_operator(Operator):
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+
+class _mul__call:
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
+
+class _mul__operator(_mul__call, Operator): ...
+
 class _exp_call:
     def __call__(_op, self: A) -> A: ...
 
 class _exp_operator(_exp_call, Operator): ...
+
+class _exp__call:
+    def __call__(_op, self: A) -> A: ...
+
+class _exp__operator(_exp__call, Operator): ...
 
 class _less_call:
     @overload
@@ -169,6 +182,11 @@ class _less_call:
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
 
 class _less_operator(_less_call, Operator): ...
+
+class _less__call:
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
+
+class _less__operator(_less__call, Operator): ...
 
 class _scale_call:
     @overload
@@ -263,24 +281,6 @@ class _cast_call:
 
 class _cast_operator(_cast_call, Operator): ...
 
-class _mul_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _mul__call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _mul__operator(_mul__call, Operator): ...
-
-class _exp__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _exp__operator(_exp__call, Operator): ...
-
-class _less__call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _less__operator(_less__call, Operator): ...
-
 class _mul_packet_call(Packet):
     @overload
     def __call__(_op, self: A, other: A) -> A: ...
@@ -295,11 +295,20 @@ class _mul_packet(_mul_packet_call):
     default: _mul_default_operator
     out: _mul_out_operator
 
+class _mul__packet(_mul__call, Packet):
+    default: _mul__operator
+
 class _exp_packet(_exp_call, Packet):
     default: _exp_operator
 
+class _exp__packet(_exp__call, Packet):
+    default: _exp__operator
+
 class _less_packet(_less_call, Packet):
     default: _less_operator
+
+class _less__packet(_less__call, Packet):
+    default: _less__operator
 
 class _scale_packet(_scale_call, Packet):
     default: _scale_operator
@@ -325,21 +334,15 @@ class _shift__packet(_shift__call, Packet):
 class _cast_packet(_cast_call, Packet):
     default: _cast_operator
 
-class _mul__packet(_mul__call, Packet):
-    default: _mul__operator
-
-class _exp__packet(_exp__call, Packet):
-    default: _exp__operator
-
-class _less__packet(_less__call, Packet):
-    default: _less__operator
-
 class Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
     mul: _mul_packet
+    mul_: _mul__packet
     exp: _exp_packet
+    exp_: _exp__packet
     less: _less_packet
+    less_: _less__packet
     scale: _scale_packet
     join: _join_packet
     pick: _pick_packet
@@ -348,8 +351,5 @@ class Namespace:
     shift: _shift_packet
     shift_: _shift__packet
     cast: _cast_packet
-    mul_: _mul__packet
-    exp_: _exp__packet
-    less_: _less__packet
 
 _pieces: _pieces_packet

@@ -65,13 +65,13 @@ class _scale_out_operator(Operator):
 class _norm_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _norm_out_operator(Operator):
+    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+
 class _plain_call:
     def __call__(_op, self: A) -> A: ...
 
 class _plain_operator(_plain_call, Operator): ...
-
-class _norm_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
 class _scale_packet_call(Packet):
     @overload
