@@ -156,5 +156,5 @@ def test_modules_have_a_length_that_one_reads() -> None:
         if path.suffix in (".py", ".pyi")
     }
     in_ops = sum(length for path, length in lengths.items() if path.parent.name == "ops" and path.suffix == ".py")
-    assert in_ops <= 21_000
+    assert in_ops <= 21_500
     assert max(lengths.values()) <= 6_000

@@ -196,20 +196,24 @@ def index_context(view: NamespaceView) -> dict[str, object]:
         if is_public(function, group):
             names.setdefault(view.homes[group[0].name], []).append(function)
     return {
-        "functions": [(part, _by_initials(found)) for part, found in names.items()],
+        "functions": [_names(part, found) for part, found in names.items()],
         "parts": list(view.parts),
         "imports": import_lines({"functions_of"}),
     }
 
 
-def _by_initials(names: Sequence[str]) -> str:
-    """Return names as one literal, with a line for those whose first two words begin alike: a name that is added
-    changes that line alone."""
-    lines: list[str] = []
-    for _, found in groupby(sorted(names, key=lambda name: (_initials(name), name)), _initials):
-        lines += fill(" ".join(found), LINE - 11)
-    literals = [*(quoted(f"{line.rstrip()} ") for line in lines[:-1]), quoted(lines[-1])]
-    return literals[0] if len(literals) == 1 else "\n        ".join(("(", *literals)) + "\n    )"
+def _names(part: str, names: Sequence[str]) -> str:
+    """Return the item of a part's functions. What is too long for a line has a line for the names whose first two words
+    begin alike: a name that is added changes that line alone."""
+    ordered = sorted(names, key=lambda name: (_initials(name), name))
+    whole = quoted(" ".join(ordered))
+    if len(item := f"{quoted(part)}: {whole},") + 4 <= LINE:
+        return item
+    lines = [whole]
+    if len(whole) + 8 > LINE:
+        *first, last = [line for _, found in groupby(ordered, _initials) for line in fill(" ".join(found), LINE - 11)]
+        lines = [*(quoted(f"{line.rstrip()} ") for line in first), quoted(last)]
+    return "\n        ".join((f"{quoted(part)}: (", *lines)) + "\n    ),"
 
 
 def _initials(name: str) -> str:

@@ -383,9 +383,7 @@ NAMES: dict[str, str] = {
         "triplet_margin_loss"
     ),
     "convolution_ops": (
-        "_convolution col2im conv1d conv2d conv3d convolution "
-        "conv_transpose1d conv_transpose2d conv_transpose3d "
-        "im2col"
+        "_convolution col2im conv1d conv2d conv3d convolution conv_transpose1d conv_transpose2d conv_transpose3d im2col"
     ),
     "pooling": (
         "_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d "
