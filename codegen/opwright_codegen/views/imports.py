@@ -15,7 +15,7 @@ _STRING = re.compile(r'"[^"\n]*"')
 # Names that generated modules use, by the module they come from.
 _MODULES = {
     "collections.abc": ("Callable", "Sequence"),
-    "typing": ("Any", "Generic", "NamedTuple", "TypeAlias", "TypeVar", "overload"),
+    "typing": ("Any", "Generic", "NamedTuple", "Protocol", "TypeAlias", "TypeVar", "overload"),
     "numpy": ("ndarray",),
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright.abi": (

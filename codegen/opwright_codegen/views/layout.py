@@ -27,6 +27,7 @@ __all__ = [
     "fill",
     "fill_comment",
     "fill_string",
+    "filled",
     "formula_lines",
     "guarded",
     "hugged",
@@ -60,6 +61,22 @@ def hugged(head: str, items: Sequence[str], tail: str, indent: int = 0, after: i
     if after + indent + len(head) + len(text) + len(tail) <= LINE and "\n" not in text:
         return f"{head}{text}{tail}"
     return _broken(head, items, tail, indent)
+
+
+def filled(head: str, items: Sequence[str], tail: str, indent: int = 0) -> str:
+    """Return `head item, item tail` on one line if it fits behind `indent` columns, else with as many items on each
+    line as fit."""
+    text = ", ".join(items)
+    if indent + len(head) + len(text) + len(tail) <= LINE:
+        return f"{head}{text}{tail}"
+    pad = " " * indent
+    lines = [""]
+    for item in items:
+        if lines[-1] and indent + 4 + len(lines[-1]) + len(item) + 2 > LINE:
+            lines.append("")
+        lines[-1] += f"{' ' * bool(lines[-1])}{item},"
+    inner = "".join(f"{pad}    {line}\n" for line in lines)
+    return f"{head}\n{inner}{pad}{tail}"
 
 
 def _broken(head: str, items: Sequence[str], tail: str, indent: int) -> str:

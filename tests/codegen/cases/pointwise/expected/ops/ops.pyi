@@ -2,24 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Scalar, Tensor
 
-__all__ = [
-    "add",
-    "add_",
-    "exp",
-    "exp_",
-    "lerp",
-    "less",
-    "swish",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def add(self: A, other: A, *, alpha: Scalar = 1) -> A: ...
@@ -86,142 +76,18 @@ def lerp(start: NDArray[Any], end: Tensor, weight: TensorLike | None = None) -> 
 @overload
 def lerp(start: NDArray[Any], end: NDArray[Any], weight: Tensor) -> Tensor: ...
 
-class _add_Tensor_call:
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
+add_Tensor: _calls.Call_self_other_alpha_36c536
+add__Tensor: _calls.Call_self_other_alpha_0f49d5
+add_Scalar: _calls.Call_self_other_alpha_ad731d
+add__Scalar: _calls.Call_self_other_alpha_ad731d
 
-class _add_Tensor_operator(_add_Tensor_call, Operator): ...
-
-add_Tensor: _add_Tensor_call
-
-class _add_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-
-class _add__Tensor_call:
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-
-class _add__Tensor_operator(_add__Tensor_call, Operator): ...
-
-add__Tensor: _add__Tensor_call
-
-class _add_Scalar_call:
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-
-class _add_Scalar_operator(_add_Scalar_call, Operator): ...
-
-add_Scalar: _add_Scalar_call
-
-class _add_Scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
-
-class _add__Scalar_call:
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-
-class _add__Scalar_operator(_add__Scalar_call, Operator): ...
-
-add__Scalar: _add__Scalar_call
-
-class _exp_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _exp_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _exp__operator(_exp__call, Operator): ...
-
-class _less_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _less_operator(_less_call, Operator): ...
-
-class _swish_call:
-    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
-
-class _swish_operator(_swish_call, Operator): ...
-
-class _lerp_call:
-    @overload
-    def __call__(_op, start: A, end: A, weight: A | None = None) -> A: ...
-    @overload
-    def __call__(_op, start: Tensor, end: TensorLike, weight: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, start: NDArray[Any], end: Tensor, weight: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, start: NDArray[Any], end: NDArray[Any], weight: Tensor) -> Tensor: ...
-
-class _lerp_operator(_lerp_call, Operator): ...
-
-class _add_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
-
-class _add_packet(_add_packet_call):
-    Tensor: _add_Tensor_operator
-    Scalar: _add_Scalar_operator
-    out: _add_out_operator
-    Scalar_out: _add_Scalar_out_operator
-
-class _add__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-
-class _add__packet(_add__packet_call):
-    Tensor: _add__Tensor_operator
-    Scalar: _add__Scalar_operator
-
-class _exp_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp_packet(_exp_packet_call):
-    default: _exp_default_operator
-    out: _exp_out_operator
-
-class _exp__packet(_exp__call, Packet):
-    default: _exp__operator
-
-class _less_packet(_less_call, Packet):
-    default: _less_operator
-
-class _swish_packet(_swish_call, Packet):
-    default: _swish_operator
-
-class _lerp_packet(_lerp_call, Packet):
-    default: _lerp_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    add: _add_packet
-    add_: _add__packet
-    exp: _exp_packet
-    exp_: _exp__packet
-    less: _less_packet
-    swish: _swish_packet
-    lerp: _lerp_packet
+    add: _calls.Packet_self_other_alpha_out_724887
+    add_: _calls.Packet_self_other_alpha_3518ba
+    exp: _calls.Packet_self_out_f0b250
+    exp_: _calls.Packet_self_11723f
+    less: _calls.Packet_self_other_54c91b
+    swish: _calls.Packet_self_beta_4db9a6
+    lerp: _calls.Packet_start_end_weight_b7f49b
