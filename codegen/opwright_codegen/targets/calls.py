@@ -29,6 +29,7 @@ class CallTypes:
 
     def __init__(self, view: NamespaceView) -> None:
         self._typed = Typed(BuiltinNames(()), lambda operator: f"ops.{view.homes[operator.name]}.")
+        self._declared = {o.name: self._typed.calls(o) for o in view.operators.values()}
         self._calls: dict[str, Sequence[str]] = {}
         self._packets: dict[str, Sequence[str]] = {}
         self.operators: Mapping[str, str] = {o.name: self._call([o]) for o in view.operators.values()}
@@ -48,7 +49,7 @@ class CallTypes:
         }
 
     def _call(self, group: Sequence[OperatorView]) -> str:
-        declared = tuple(dict.fromkeys(text for operator in group for text in self._typed.calls(operator)))
+        declared = tuple(dict.fromkeys([text for operator in group for text in self._declared[operator.name]]))
         return _named("Call", group, declared, self._calls)
 
     def _packet(self, group: Sequence[OperatorView]) -> str:
