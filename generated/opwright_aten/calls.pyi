@@ -12,7 +12,7 @@
 """How operators of `aten` and their packets are called, for type checkers alone. A class for each distinct way."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
@@ -21,25 +21,23 @@ from opwright.abi import Device, Generator, Layout, MemoryFormat, Operator, Pack
 from . import ops
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_A_446495(Protocol):
     def __call__(_op, A_: A) -> ops.linear_algebra.linalg_slogdet_default_result[A]: ...
+class Operator_A_446495(Call_A_446495, Operator): ...
 
 class Call_A_621dae(Protocol):
     def __call__(_op, A_: A) -> ops.linear_algebra._linalg_det_default_result[A]: ...
+class Operator_A_621dae(Call_A_621dae, Operator): ...
 
 class Call_A_63d506(Protocol):
     def __call__(_op, A_: A) -> A: ...
+class Operator_A_63d506(Call_A_63d506, Operator): ...
 
 class Call_A_9cb688(Protocol):
     def __call__(_op, A_: A) -> ops.linear_algebra._linalg_slogdet_default_result[A]: ...
+class Operator_A_9cb688(Call_A_9cb688, Operator): ...
 
 class Call_A__B_left_354c14(Protocol):
     @overload
@@ -48,6 +46,7 @@ class Call_A__B_left_354c14(Protocol):
     def __call__(_op, A_: Tensor, B: TensorLike, *, left: bool = True) -> Tensor: ...
     @overload
     def __call__(_op, A_: NDArray[Any], B: Tensor, *, left: bool = True) -> Tensor: ...
+class Operator_A__B_left_354c14(Call_A__B_left_354c14, Operator): ...
 
 class Call_A__B_left_check_errors_4275db(Protocol):
     @overload
@@ -62,6 +61,7 @@ class Call_A__B_left_check_errors_4275db(Protocol):
     def __call__(
         _op, A_: NDArray[Any], B: Tensor, *, left: bool = True, check_errors: bool = False,
     ) -> ops.linear_algebra.linalg_solve_ex_default_result[Tensor]: ...
+class Operator_A__B_left_check_errors_4275db(Call_A__B_left_check_errors_4275db, Operator): ...
 
 class Call_A__B_left_check_errors_491bd6(Protocol):
     @overload
@@ -76,8 +76,9 @@ class Call_A__B_left_check_errors_491bd6(Protocol):
     def __call__(
         _op, A_: NDArray[Any], B: Tensor, *, left: bool = True, check_errors: bool = False,
     ) -> ops.linear_algebra._linalg_solve_ex_default_result[Tensor]: ...
+class Operator_A__B_left_check_errors_491bd6(Call_A__B_left_check_errors_491bd6, Operator): ...
 
-class Call_A__B_left_check_errors_result_LU_piv_63ade9(Protocol):
+class Call_A__B_left_check_errors_result_LU_p_63ade9(Protocol):
     @overload
     def __call__(
         _op, A_: A, B: A, *, left: bool = True, check_errors: bool = False,
@@ -96,11 +97,12 @@ class Call_A__B_left_check_errors_result_LU_piv_63ade9(Protocol):
         pivots: A, info: A,
     ) -> ops.linear_algebra._linalg_solve_ex_result_result[A]: ...
 
-class Call_A__B_left_check_errors_result_LU_piv_794202(Protocol):
+class Call_A__B_left_check_errors_result_LU_p_794202(Protocol):
     def __call__(
         _op, A_: TensorLike, B: TensorLike, *, left: bool = True, check_errors: bool = False, result: A, LU: A,
         pivots: A, info: A,
     ) -> ops.linear_algebra._linalg_solve_ex_result_result[A]: ...
+class Operator_A__B_left_check_errors_result_LU_p_794202(Call_A__B_left_check_errors_result_LU_p_794202, Operator): ...
 
 class Call_A__B_left_check_errors_result_info_3dc93a(Protocol):
     @overload
@@ -124,9 +126,11 @@ class Call_A__B_left_check_errors_result_info_e8679d(Protocol):
     def __call__(
         _op, A_: TensorLike, B: TensorLike, *, left: bool = True, check_errors: bool = False, result: A, info: A,
     ) -> ops.linear_algebra.linalg_solve_ex_out_result[A]: ...
+class Operator_A__B_left_check_errors_result_info_e8679d(Call_A__B_left_check_errors_result_info_e8679d, Operator): ...
 
 class Call_A__B_left_out_3b0b0b(Protocol):
     def __call__(_op, A_: TensorLike, B: TensorLike, *, left: bool = True, out: A) -> A: ...
+class Operator_A__B_left_out_3b0b0b(Call_A__B_left_out_3b0b0b, Operator): ...
 
 class Call_A__B_left_out_cc18ba(Protocol):
     @overload
@@ -142,8 +146,9 @@ class Call_A__UPLO_compute_v_2b40bf(Protocol):
     def __call__(
         _op, A_: A, UPLO: str = "L", compute_v: bool = True,
     ) -> ops.linear_algebra._linalg_eigh_default_result[A]: ...
+class Operator_A__UPLO_compute_v_2b40bf(Call_A__UPLO_compute_v_2b40bf, Operator): ...
 
-class Call_A__UPLO_compute_v_eigenvalues_eigenv_756323(Protocol):
+class Call_A__UPLO_compute_v_eigenvalues_eige_756323(Protocol):
     @overload
     def __call__(
         _op, A_: A, UPLO: str = "L", compute_v: bool = True,
@@ -153,13 +158,15 @@ class Call_A__UPLO_compute_v_eigenvalues_eigenv_756323(Protocol):
         _op, A_: TensorLike, UPLO: str = "L", compute_v: bool = True, *, eigenvalues: A, eigenvectors: A,
     ) -> ops.linear_algebra._linalg_eigh_eigenvalues_result[A]: ...
 
-class Call_A__UPLO_compute_v_eigenvalues_eigenv_ac2e24(Protocol):
+class Call_A__UPLO_compute_v_eigenvalues_eige_ac2e24(Protocol):
     def __call__(
         _op, A_: TensorLike, UPLO: str = "L", compute_v: bool = True, *, eigenvalues: A, eigenvectors: A,
     ) -> ops.linear_algebra._linalg_eigh_eigenvalues_result[A]: ...
+class Operator_A__UPLO_compute_v_eigenvalues_eige_ac2e24(Call_A__UPLO_compute_v_eigenvalues_eige_ac2e24, Operator): ...
 
 class Call_A__check_errors_2dc091(Protocol):
     def __call__(_op, A_: A, *, check_errors: bool = False) -> ops.linear_algebra.linalg_inv_ex_default_result[A]: ...
+class Operator_A__check_errors_2dc091(Call_A__check_errors_2dc091, Operator): ...
 
 class Call_A__check_errors_inverse_info_aeafd9(Protocol):
     @overload
@@ -173,12 +180,15 @@ class Call_A__check_errors_inverse_info_b818f5(Protocol):
     def __call__(
         _op, A_: TensorLike, *, check_errors: bool = False, inverse: A, info: A,
     ) -> ops.linear_algebra.linalg_inv_ex_inverse_result[A]: ...
+class Operator_A__check_errors_inverse_info_b818f5(Call_A__check_errors_inverse_info_b818f5, Operator): ...
 
 class Call_A__driver_98da33(Protocol):
     def __call__(_op, A_: A, *, driver: str | None = None) -> A: ...
+class Operator_A__driver_98da33(Call_A__driver_98da33, Operator): ...
 
 class Call_A__driver_out_01b1fc(Protocol):
     def __call__(_op, A_: TensorLike, *, driver: str | None = None, out: A) -> A: ...
+class Operator_A__driver_out_01b1fc(Call_A__driver_out_01b1fc, Operator): ...
 
 class Call_A__driver_out_ef0a98(Protocol):
     @overload
@@ -190,8 +200,9 @@ class Call_A__full_matrices_compute_uv_driver_0ae4d9(Protocol):
     def __call__(
         _op, A_: A, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None,
     ) -> ops.linear_algebra._linalg_svd_default_result[A]: ...
+class Operator_A__full_matrices_compute_uv_driver_0ae4d9(Call_A__full_matrices_compute_uv_driver_0ae4d9, Operator): ...
 
-class Call_A__full_matrices_compute_uv_driver_U_4cf1f7(Protocol):
+class Call_A__full_matrices_compute_uv_driver_4cf1f7(Protocol):
     @overload
     def __call__(
         _op, A_: A, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None,
@@ -202,21 +213,24 @@ class Call_A__full_matrices_compute_uv_driver_U_4cf1f7(Protocol):
         S: A, Vh: A,
     ) -> ops.linear_algebra._linalg_svd_U_result[A]: ...
 
-class Call_A__full_matrices_compute_uv_driver_U_528c1f(Protocol):
+class Call_A__full_matrices_compute_uv_driver_528c1f(Protocol):
     def __call__(
         _op, A_: TensorLike, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None, U: A,
         S: A, Vh: A,
     ) -> ops.linear_algebra._linalg_svd_U_result[A]: ...
+class Operator_A__full_matrices_compute_uv_driver_528c1f(Call_A__full_matrices_compute_uv_driver_528c1f, Operator): ...
 
 class Call_A__full_matrices_driver_902ebf(Protocol):
     def __call__(
         _op, A_: A, full_matrices: bool = True, *, driver: str | None = None,
     ) -> ops.linear_algebra.linalg_svd_default_result[A]: ...
+class Operator_A__full_matrices_driver_902ebf(Call_A__full_matrices_driver_902ebf, Operator): ...
 
 class Call_A__full_matrices_driver_U_S_Vh_3be1bb(Protocol):
     def __call__(
         _op, A_: TensorLike, full_matrices: bool = True, *, driver: str | None = None, U: A, S: A, Vh: A,
     ) -> ops.linear_algebra.linalg_svd_U_result[A]: ...
+class Operator_A__full_matrices_driver_U_S_Vh_3be1bb(Call_A__full_matrices_driver_U_S_Vh_3be1bb, Operator): ...
 
 class Call_A__full_matrices_driver_U_S_Vh_489c01(Protocol):
     @overload
@@ -230,11 +244,13 @@ class Call_A__full_matrices_driver_U_S_Vh_489c01(Protocol):
 
 class Call_A__mode_8d0f21(Protocol):
     def __call__(_op, A_: A, mode: str = "reduced") -> ops.linear_algebra.linalg_qr_default_result[A]: ...
+class Operator_A__mode_8d0f21(Call_A__mode_8d0f21, Operator): ...
 
 class Call_A__mode_Q_R_0f242f(Protocol):
     def __call__(
         _op, A_: TensorLike, mode: str = "reduced", *, Q: A, R: A,
     ) -> ops.linear_algebra.linalg_qr_out_result[A]: ...
+class Operator_A__mode_Q_R_0f242f(Call_A__mode_Q_R_0f242f, Operator): ...
 
 class Call_A__mode_Q_R_468dd2(Protocol):
     @overload
@@ -246,6 +262,7 @@ class Call_A__mode_Q_R_468dd2(Protocol):
 
 class Call_A__offset_dim1_dim2_ae7234(Protocol):
     def __call__(_op, A_: A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
+class Operator_A__offset_dim1_dim2_ae7234(Call_A__offset_dim1_dim2_ae7234, Operator): ...
 
 class Call_A__out_046b75(Protocol):
     @overload
@@ -255,17 +272,21 @@ class Call_A__out_046b75(Protocol):
 
 class Call_A__out_c94cfd(Protocol):
     def __call__(_op, A_: TensorLike, *, out: A) -> A: ...
+class Operator_A__out_c94cfd(Call_A__out_c94cfd, Operator): ...
 
 class Call_A__pivot_08d3ad(Protocol):
     def __call__(_op, A_: A, *, pivot: bool = True) -> ops.linear_algebra.linalg_lu_factor_default_result[A]: ...
+class Operator_A__pivot_08d3ad(Call_A__pivot_08d3ad, Operator): ...
 
 class Call_A__pivot_4ffcf9(Protocol):
     def __call__(_op, A_: A, *, pivot: bool = True) -> ops.linear_algebra.linalg_lu_default_result[A]: ...
+class Operator_A__pivot_4ffcf9(Call_A__pivot_4ffcf9, Operator): ...
 
 class Call_A__pivot_LU_pivots_538d81(Protocol):
     def __call__(
         _op, A_: TensorLike, *, pivot: bool = True, LU: A, pivots: A,
     ) -> ops.linear_algebra.linalg_lu_factor_out_result[A]: ...
+class Operator_A__pivot_LU_pivots_538d81(Call_A__pivot_LU_pivots_538d81, Operator): ...
 
 class Call_A__pivot_LU_pivots_e592c9(Protocol):
     @overload
@@ -287,13 +308,15 @@ class Call_A__pivot_P_L_U_fdffac(Protocol):
     def __call__(
         _op, A_: TensorLike, *, pivot: bool = True, P: A, L: A, U: A,
     ) -> ops.linear_algebra.linalg_lu_out_result[A]: ...
+class Operator_A__pivot_P_L_U_fdffac(Call_A__pivot_P_L_U_fdffac, Operator): ...
 
-class Call_A__pivot_check_errors_LU_pivots_info_1b3a00(Protocol):
+class Call_A__pivot_check_errors_LU_pivots_in_1b3a00(Protocol):
     def __call__(
         _op, A_: TensorLike, *, pivot: bool = True, check_errors: bool = False, LU: A, pivots: A, info: A,
     ) -> ops.linear_algebra.linalg_lu_factor_ex_out_result[A]: ...
+class Operator_A__pivot_check_errors_LU_pivots_in_1b3a00(Call_A__pivot_check_errors_LU_pivots_in_1b3a00, Operator): ...
 
-class Call_A__pivot_check_errors_LU_pivots_info_a608d6(Protocol):
+class Call_A__pivot_check_errors_LU_pivots_in_a608d6(Protocol):
     @overload
     def __call__(
         _op, A_: A, *, pivot: bool = True, check_errors: bool = False,
@@ -307,6 +330,7 @@ class Call_A__pivot_check_errors_cff91b(Protocol):
     def __call__(
         _op, A_: A, *, pivot: bool = True, check_errors: bool = False,
     ) -> ops.linear_algebra.linalg_lu_factor_ex_default_result[A]: ...
+class Operator_A__pivot_check_errors_cff91b(Call_A__pivot_check_errors_cff91b, Operator): ...
 
 class Call_A__result_LU_pivots_0dcb1f(Protocol):
     @overload
@@ -320,11 +344,13 @@ class Call_A__result_LU_pivots_d7bb23(Protocol):
     def __call__(
         _op, A_: TensorLike, *, result: A, LU: A, pivots: A,
     ) -> ops.linear_algebra._linalg_det_result_result[A]: ...
+class Operator_A__result_LU_pivots_d7bb23(Call_A__result_LU_pivots_d7bb23, Operator): ...
 
 class Call_A__sign_logabsdet_LU_pivots_2ea805(Protocol):
     def __call__(
         _op, A_: TensorLike, *, sign: A, logabsdet: A, LU: A, pivots: A,
     ) -> ops.linear_algebra._linalg_slogdet_sign_result[A]: ...
+class Operator_A__sign_logabsdet_LU_pivots_2ea805(Call_A__sign_logabsdet_LU_pivots_2ea805, Operator): ...
 
 class Call_A__sign_logabsdet_LU_pivots_f687c2(Protocol):
     @overload
@@ -342,6 +368,7 @@ class Call_A__sign_logabsdet_b03b59(Protocol):
 
 class Call_A__sign_logabsdet_d0fdb6(Protocol):
     def __call__(_op, A_: TensorLike, *, sign: A, logabsdet: A) -> ops.linear_algebra.linalg_slogdet_out_result[A]: ...
+class Operator_A__sign_logabsdet_d0fdb6(Call_A__sign_logabsdet_d0fdb6, Operator): ...
 
 class Call_LD_pivots_B_hermitian_8f4bc1(Protocol):
     @overload
@@ -352,6 +379,7 @@ class Call_LD_pivots_B_hermitian_8f4bc1(Protocol):
     def __call__(_op, LD: NDArray[Any], pivots: Tensor, B: TensorLike, *, hermitian: bool = False) -> Tensor: ...
     @overload
     def __call__(_op, LD: NDArray[Any], pivots: NDArray[Any], B: Tensor, *, hermitian: bool = False) -> Tensor: ...
+class Operator_LD_pivots_B_hermitian_8f4bc1(Call_LD_pivots_B_hermitian_8f4bc1, Operator): ...
 
 class Call_LD_pivots_B_hermitian_out_38230e(Protocol):
     @overload
@@ -367,8 +395,9 @@ class Call_LD_pivots_B_hermitian_out_38230e(Protocol):
 
 class Call_LD_pivots_B_hermitian_out_dca2f3(Protocol):
     def __call__(_op, LD: TensorLike, pivots: TensorLike, B: TensorLike, *, hermitian: bool = False, out: A) -> A: ...
+class Operator_LD_pivots_B_hermitian_out_dca2f3(Call_LD_pivots_B_hermitian_out_dca2f3, Operator): ...
 
-class Call_LU_data_LU_pivots_unpack_data_unpack_0ec0e1(Protocol):
+class Call_LU_data_LU_pivots_unpack_data_unpa_0ec0e1(Protocol):
     @overload
     def __call__(
         _op, LU_data: A, LU_pivots: A, unpack_data: bool = True, unpack_pivots: bool = True,
@@ -387,7 +416,7 @@ class Call_LU_data_LU_pivots_unpack_data_unpack_0ec0e1(Protocol):
         L: A, U: A,
     ) -> ops.factors.lu_unpack_out_result[A]: ...
 
-class Call_LU_data_LU_pivots_unpack_data_unpack_a9a4d1(Protocol):
+class Call_LU_data_LU_pivots_unpack_data_unpa_a9a4d1(Protocol):
     @overload
     def __call__(
         _op, LU_data: A, LU_pivots: A, unpack_data: bool = True, unpack_pivots: bool = True,
@@ -400,12 +429,14 @@ class Call_LU_data_LU_pivots_unpack_data_unpack_a9a4d1(Protocol):
     def __call__(
         _op, LU_data: NDArray[Any], LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True,
     ) -> ops.factors.lu_unpack_default_result[Tensor]: ...
+class Operator_LU_data_LU_pivots_unpack_data_unpa_a9a4d1(Call_LU_data_LU_pivots_unpack_data_unpa_a9a4d1, Operator): ...
 
-class Call_LU_data_LU_pivots_unpack_data_unpack_c511da(Protocol):
+class Call_LU_data_LU_pivots_unpack_data_unpa_c511da(Protocol):
     def __call__(
         _op, LU_data: TensorLike, LU_pivots: TensorLike, unpack_data: bool = True, unpack_pivots: bool = True, *, P: A,
         L: A, U: A,
     ) -> ops.factors.lu_unpack_out_result[A]: ...
+class Operator_LU_data_LU_pivots_unpack_data_unpa_c511da(Call_LU_data_LU_pivots_unpack_data_unpa_c511da, Operator): ...
 
 class Call_LU_pivots_B_left_adjoint_f4bd99(Protocol):
     @overload
@@ -422,6 +453,7 @@ class Call_LU_pivots_B_left_adjoint_f4bd99(Protocol):
     def __call__(
         _op, LU: NDArray[Any], pivots: NDArray[Any], B: Tensor, *, left: bool = True, adjoint: bool = False,
     ) -> Tensor: ...
+class Operator_LU_pivots_B_left_adjoint_f4bd99(Call_LU_pivots_B_left_adjoint_f4bd99, Operator): ...
 
 class Call_LU_pivots_B_left_adjoint_out_143b67(Protocol):
     @overload
@@ -447,6 +479,7 @@ class Call_LU_pivots_B_left_adjoint_out_fabe82(Protocol):
     def __call__(
         _op, LU: TensorLike, pivots: TensorLike, B: TensorLike, *, left: bool = True, adjoint: bool = False, out: A,
     ) -> A: ...
+class Operator_LU_pivots_B_left_adjoint_out_fabe82(Call_LU_pivots_B_left_adjoint_out_fabe82, Operator): ...
 
 class Call_abs_angle_46214e(Protocol):
     @overload
@@ -455,9 +488,11 @@ class Call_abs_angle_46214e(Protocol):
     def __call__(_op, abs: Tensor, angle: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, abs: NDArray[Any], angle: Tensor) -> Tensor: ...
+class Operator_abs_angle_46214e(Call_abs_angle_46214e, Operator): ...
 
 class Call_abs_angle_out_5ebbb0(Protocol):
     def __call__(_op, abs: TensorLike, angle: TensorLike, *, out: A) -> A: ...
+class Operator_abs_angle_out_5ebbb0(Call_abs_angle_out_5ebbb0, Operator): ...
 
 class Call_abs_angle_out_bab8f2(Protocol):
     @overload
@@ -469,7 +504,7 @@ class Call_abs_angle_out_bab8f2(Protocol):
     @overload
     def __call__(_op, abs: TensorLike, angle: TensorLike, *, out: A) -> A: ...
 
-class Call_anchor_positive_negative_margin_p_ep_24b34f(Protocol):
+class Call_anchor_positive_negative_margin_p_24b34f(Protocol):
     @overload
     def __call__(
         _op, anchor: A, positive: A, negative: A, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06,
@@ -490,9 +525,11 @@ class Call_anchor_positive_negative_margin_p_ep_24b34f(Protocol):
         _op, anchor: NDArray[Any], positive: NDArray[Any], negative: Tensor, margin: float = 1.0, p: float = 2.0,
         eps: float = 1e-06, swap: bool = False, reduction: int = 1,
     ) -> Tensor: ...
+class Operator_anchor_positive_negative_margin_p_24b34f(Call_anchor_positive_negative_margin_p_24b34f, Operator): ...
 
 class Call_condition_16641a(Protocol):
     def __call__(_op, condition: A) -> list[A]: ...
+class Operator_condition_16641a(Call_condition_16641a, Operator): ...
 
 class Call_condition_self_other_47bc2b(Protocol):
     @overload
@@ -501,9 +538,11 @@ class Call_condition_self_other_47bc2b(Protocol):
     def __call__(_op, condition: Tensor, self: Scalar, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, condition: NDArray[Any], self: Scalar, other: Tensor) -> Tensor: ...
+class Operator_condition_self_other_47bc2b(Call_condition_self_other_47bc2b, Operator): ...
 
 class Call_condition_self_other_6afbe4(Protocol):
     def __call__(_op, condition: A, self: Scalar, other: Scalar) -> A: ...
+class Operator_condition_self_other_6afbe4(Call_condition_self_other_6afbe4, Operator): ...
 
 class Call_condition_self_other_96fb2e(Protocol):
     @overload
@@ -512,6 +551,7 @@ class Call_condition_self_other_96fb2e(Protocol):
     def __call__(_op, condition: Tensor, self: TensorLike, other: Scalar) -> Tensor: ...
     @overload
     def __call__(_op, condition: NDArray[Any], self: Tensor, other: Scalar) -> Tensor: ...
+class Operator_condition_self_other_96fb2e(Call_condition_self_other_96fb2e, Operator): ...
 
 class Call_condition_self_other_a7bf75(Protocol):
     @overload
@@ -522,6 +562,7 @@ class Call_condition_self_other_a7bf75(Protocol):
     def __call__(_op, condition: NDArray[Any], self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, condition: NDArray[Any], self: NDArray[Any], other: Tensor) -> Tensor: ...
+class Operator_condition_self_other_a7bf75(Call_condition_self_other_a7bf75, Operator): ...
 
 class Call_condition_self_other_out_1e96bc(Protocol):
     @overload
@@ -553,6 +594,7 @@ class Call_condition_self_other_out_1e96bc(Protocol):
 
 class Call_condition_self_other_out_92358e(Protocol):
     def __call__(_op, condition: TensorLike, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+class Operator_condition_self_other_out_92358e(Call_condition_self_other_out_92358e, Operator): ...
 
 class Call_count_prob_generator_de6c4d(Protocol):
     @overload
@@ -561,6 +603,7 @@ class Call_count_prob_generator_de6c4d(Protocol):
     def __call__(_op, count: Tensor, prob: TensorLike, generator: Generator | None = None) -> Tensor: ...
     @overload
     def __call__(_op, count: NDArray[Any], prob: Tensor, generator: Generator | None = None) -> Tensor: ...
+class Operator_count_prob_generator_de6c4d(Call_count_prob_generator_de6c4d, Operator): ...
 
 class Call_count_prob_generator_out_01839b(Protocol):
     @overload
@@ -574,8 +617,9 @@ class Call_count_prob_generator_out_01839b(Protocol):
 
 class Call_count_prob_generator_out_36d3ea(Protocol):
     def __call__(_op, count: TensorLike, prob: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
+class Operator_count_prob_generator_out_36d3ea(Call_count_prob_generator_out_36d3ea, Operator): ...
 
-class Call_data_reduce_lengths_indices_offsets_070c87(Protocol):
+class Call_data_reduce_lengths_indices_offset_070c87(Protocol):
     @overload
     def __call__(
         _op, data: A, reduce: str, *, lengths: A | None = None, indices: A | None = None, offsets: A | None = None,
@@ -602,30 +646,36 @@ class Call_data_reduce_lengths_indices_offsets_070c87(Protocol):
         indices: NDArray[Any] | None = None, offsets: Tensor, axis: int = 0, unsafe: bool = False,
         initial: Scalar | None = None,
     ) -> Tensor: ...
+class Operator_data_reduce_lengths_indices_offset_070c87(Call_data_reduce_lengths_indices_offset_070c87, Operator): ...
 
-class Call_element_test_elements_assume_unique_1e58d2(Protocol):
+class Call_element_test_elements_assume_uniqu_1e58d2(Protocol):
     def __call__(_op, element: Scalar, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+class Operator_element_test_elements_assume_uniqu_1e58d2(Call_element_test_elements_assume_uniqu_1e58d2, Operator): ...
 
-class Call_element_test_elements_assume_unique_edc99d(Protocol):
+class Call_element_test_elements_assume_uniqu_edc99d(Protocol):
     def __call__(
         _op, element: Scalar, test_elements: TensorLike, *, assume_unique: bool = False, invert: bool = False, out: A,
     ) -> A: ...
+class Operator_element_test_elements_assume_uniqu_edc99d(Call_element_test_elements_assume_uniqu_edc99d, Operator): ...
 
-class Call_elements_test_element_assume_unique_57f87d(Protocol):
+class Call_elements_test_element_assume_uniqu_57f87d(Protocol):
     def __call__(_op, elements: A, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+class Operator_elements_test_element_assume_uniqu_57f87d(Call_elements_test_element_assume_uniqu_57f87d, Operator): ...
 
-class Call_elements_test_element_assume_unique_693663(Protocol):
+class Call_elements_test_element_assume_uniqu_693663(Protocol):
     def __call__(
         _op, elements: TensorLike, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False, out: A,
     ) -> A: ...
+class Operator_elements_test_element_assume_uniqu_693663(Call_elements_test_element_assume_uniqu_693663, Operator): ...
 
-class Call_elements_test_elements_assume_unique_5c4c5a(Protocol):
+class Call_elements_test_elements_assume_uniq_5c4c5a(Protocol):
     def __call__(
         _op, elements: TensorLike, test_elements: TensorLike, *, assume_unique: bool = False, invert: bool = False,
         out: A,
     ) -> A: ...
+class Operator_elements_test_elements_assume_uniq_5c4c5a(Call_elements_test_elements_assume_uniq_5c4c5a, Operator): ...
 
-class Call_elements_test_elements_assume_unique_c0048e(Protocol):
+class Call_elements_test_elements_assume_uniq_c0048e(Protocol):
     @overload
     def __call__(_op, elements: A, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
     @overload
@@ -636,8 +686,9 @@ class Call_elements_test_elements_assume_unique_c0048e(Protocol):
     def __call__(
         _op, elements: NDArray[Any], test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False,
     ) -> Tensor: ...
+class Operator_elements_test_elements_assume_uniq_c0048e(Call_elements_test_elements_assume_uniq_c0048e, Operator): ...
 
-class Call_elements_test_elements_assume_unique_c1dc0a(Protocol):
+class Call_elements_test_elements_assume_uniq_c1dc0a(Protocol):
     @overload
     def __call__(_op, elements: A, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
     @overload
@@ -671,8 +722,9 @@ class Call_end_dtype_layout_device_pin_memory_5808bf(Protocol):
         _op, end: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_end_dtype_layout_device_pin_memory_5808bf(Call_end_dtype_layout_device_pin_memory_5808bf, Operator): ...
 
-class Call_end_dtype_layout_device_pin_memory_s_95f645(Protocol):
+class Call_end_dtype_layout_device_pin_memory_95f645(Protocol):
     @overload
     def __call__(
         _op, end: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -695,11 +747,13 @@ class Call_end_dtype_layout_device_pin_memory_s_95f645(Protocol):
 
 class Call_end_out_d1e886(Protocol):
     def __call__(_op, end: Scalar, *, out: A) -> A: ...
+class Operator_end_out_d1e886(Call_end_out_d1e886, Operator): ...
 
 class Call_equation_tensors_path_3a308a(Protocol):
     def __call__(_op, equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
+class Operator_equation_tensors_path_3a308a(Call_equation_tensors_path_3a308a, Operator): ...
 
-class Call_grad_log_probs_targets_input_lengths_665d00(Protocol):
+class Call_grad_log_probs_targets_input_lengt_665d00(Protocol):
     @overload
     def __call__(
         _op, grad: A, log_probs: A, targets: A, input_lengths: Sequence[int], target_lengths: Sequence[int],
@@ -735,6 +789,7 @@ class Call_grad_log_probs_targets_input_lengths_665d00(Protocol):
         target_lengths: Sequence[int], neg_log_likelihood: NDArray[Any], log_alpha: Tensor, blank: int,
         zero_infinity: bool = False,
     ) -> Tensor: ...
+class Operator_grad_log_probs_targets_input_lengt_665d00(Call_grad_log_probs_targets_input_lengt_665d00, Operator): ...
 
 class Call_grad_output_mask_scale_b772db(Protocol):
     @overload
@@ -743,6 +798,7 @@ class Call_grad_output_mask_scale_b772db(Protocol):
     def __call__(_op, grad_output: Tensor, mask: TensorLike, scale: float) -> Tensor: ...
     @overload
     def __call__(_op, grad_output: NDArray[Any], mask: Tensor, scale: float) -> Tensor: ...
+class Operator_grad_output_mask_scale_b772db(Call_grad_output_mask_scale_b772db, Operator): ...
 
 class Call_grad_output_output_dim_input_dtype_3d80a5(Protocol):
     @overload
@@ -751,8 +807,9 @@ class Call_grad_output_output_dim_input_dtype_3d80a5(Protocol):
     def __call__(_op, grad_output: Tensor, output: TensorLike, dim: int, input_dtype: DTypeLike) -> Tensor: ...
     @overload
     def __call__(_op, grad_output: NDArray[Any], output: Tensor, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+class Operator_grad_output_output_dim_input_dtype_3d80a5(Call_grad_output_output_dim_input_dtype_3d80a5, Operator): ...
 
-class Call_grad_output_self_kernel_size_stride_110261(Protocol):
+class Call_grad_output_self_kernel_size_strid_110261(Protocol):
     @overload
     def __call__(
         _op, grad_output: A, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int,
@@ -774,15 +831,17 @@ class Call_grad_output_self_kernel_size_stride_110261(Protocol):
         stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
         indices: Tensor,
     ) -> Tensor: ...
+class Operator_grad_output_self_kernel_size_strid_110261(Call_grad_output_self_kernel_size_strid_110261, Operator): ...
 
-class Call_grad_output_self_kernel_size_stride_2774f5(Protocol):
+class Call_grad_output_self_kernel_size_strid_2774f5(Protocol):
     def __call__(
         _op, grad_output: TensorLike, self: TensorLike, kernel_size: Sequence[int] | int, stride: Sequence[int] | int,
         padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool, indices: TensorLike, *,
         grad_input: A,
     ) -> A: ...
+class Operator_grad_output_self_kernel_size_strid_2774f5(Call_grad_output_self_kernel_size_strid_2774f5, Operator): ...
 
-class Call_grad_output_self_kernel_size_stride_7a3824(Protocol):
+class Call_grad_output_self_kernel_size_strid_7a3824(Protocol):
     @overload
     def __call__(
         _op, grad_output: A, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int,
@@ -818,8 +877,9 @@ class Call_grad_output_self_threshold_fd4501(Protocol):
     def __call__(_op, grad_output: Tensor, self: TensorLike, threshold: Scalar) -> Tensor: ...
     @overload
     def __call__(_op, grad_output: NDArray[Any], self: Tensor, threshold: Scalar) -> Tensor: ...
+class Operator_grad_output_self_threshold_fd4501(Call_grad_output_self_threshold_fd4501, Operator): ...
 
-class Call_grad_output_self_threshold_grad_inpu_8b11ea(Protocol):
+class Call_grad_output_self_threshold_grad_in_8b11ea(Protocol):
     @overload
     def __call__(_op, grad_output: A, self: A, threshold: Scalar) -> A: ...
     @overload
@@ -829,19 +889,22 @@ class Call_grad_output_self_threshold_grad_inpu_8b11ea(Protocol):
     @overload
     def __call__(_op, grad_output: TensorLike, self: TensorLike, threshold: Scalar, *, grad_input: A) -> A: ...
 
-class Call_grad_output_self_threshold_grad_inpu_d61f79(Protocol):
+class Call_grad_output_self_threshold_grad_in_d61f79(Protocol):
     def __call__(_op, grad_output: TensorLike, self: TensorLike, threshold: Scalar, *, grad_input: A) -> A: ...
+class Operator_grad_output_self_threshold_grad_in_d61f79(Call_grad_output_self_threshold_grad_in_d61f79, Operator): ...
 
 class Call_grad_size_align_corners_d4bde5(Protocol):
     def __call__(_op, grad: A, size: Sequence[int], align_corners: bool) -> A: ...
+class Operator_grad_size_align_corners_d4bde5(Call_grad_size_align_corners_d4bde5, Operator): ...
 
-class Call_high_size_dtype_layout_device_pin_me_4b5e19(Protocol):
+class Call_high_size_dtype_layout_device_pin_4b5e19(Protocol):
     def __call__(
         _op, high: int, size: Sequence[int], *, dtype: DTypeLike | None = "long", layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_high_size_dtype_layout_device_pin_4b5e19(Call_high_size_dtype_layout_device_pin_4b5e19, Operator): ...
 
-class Call_high_size_dtype_layout_device_pin_me_7653f9(Protocol):
+class Call_high_size_dtype_layout_device_pin_7653f9(Protocol):
     @overload
     def __call__(
         _op, high: int, size: Sequence[int], *, dtype: DTypeLike | None = "long", layout: Layout | None = None,
@@ -871,22 +934,26 @@ class Call_high_size_dtype_layout_device_pin_me_7653f9(Protocol):
     @overload
     def __call__(_op, low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
 
-class Call_high_size_generator_dtype_layout_dev_154da3(Protocol):
+class Call_high_size_generator_dtype_layout_d_154da3(Protocol):
     def __call__(
         _op, high: int, size: Sequence[int], *, generator: Generator | None, dtype: DTypeLike | None = "long",
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_high_size_generator_dtype_layout_d_154da3(Call_high_size_generator_dtype_layout_d_154da3, Operator): ...
 
 class Call_high_size_generator_out_901a5b(Protocol):
     def __call__(_op, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+class Operator_high_size_generator_out_901a5b(Call_high_size_generator_out_901a5b, Operator): ...
 
 class Call_high_size_out_627035(Protocol):
     def __call__(_op, high: int, size: Sequence[int], *, out: A) -> A: ...
+class Operator_high_size_out_627035(Call_high_size_out_627035, Operator): ...
 
 class Call_info_api_name_is_matrix_8734c6(Protocol):
     def __call__(_op, info: TensorLike, api_name: str, *, is_matrix: bool) -> None: ...
+class Operator_info_api_name_is_matrix_8734c6(Call_info_api_name_is_matrix_8734c6, Operator): ...
 
-class Call_input1_input2_target_margin_reductio_591dfe(Protocol):
+class Call_input1_input2_target_margin_reduct_591dfe(Protocol):
     @overload
     def __call__(_op, input1: A, input2: A, target: A, margin: float = 0.0, reduction: int = 1) -> A: ...
     @overload
@@ -901,6 +968,7 @@ class Call_input1_input2_target_margin_reductio_591dfe(Protocol):
     def __call__(
         _op, input1: NDArray[Any], input2: NDArray[Any], target: Tensor, margin: float = 0.0, reduction: int = 1,
     ) -> Tensor: ...
+class Operator_input1_input2_target_margin_reduct_591dfe(Call_input1_input2_target_margin_reduct_591dfe, Operator): ...
 
 class Call_input1_input2_weight_bias_67f739(Protocol):
     @overload
@@ -919,6 +987,7 @@ class Call_input1_input2_weight_bias_67f739(Protocol):
     ) -> Tensor: ...
     @overload
     def __call__(_op, input1: NDArray[Any], input2: NDArray[Any], weight: NDArray[Any], bias: Tensor) -> Tensor: ...
+class Operator_input1_input2_weight_bias_67f739(Call_input1_input2_weight_bias_67f739, Operator): ...
 
 class Call_input_atol_rtol_hermitian_1d3dec(Protocol):
     @overload
@@ -935,14 +1004,16 @@ class Call_input_atol_rtol_hermitian_1d3dec(Protocol):
     def __call__(
         _op, input: NDArray[Any], *, atol: NDArray[Any] | None = None, rtol: Tensor, hermitian: bool = False,
     ) -> Tensor: ...
+class Operator_input_atol_rtol_hermitian_1d3dec(Call_input_atol_rtol_hermitian_1d3dec, Operator): ...
 
 class Call_input_atol_rtol_hermitian_out_be6622(Protocol):
     def __call__(
         _op, input: TensorLike, *, atol: TensorLike | None = None, rtol: TensorLike | None = None,
         hermitian: bool = False, out: A,
     ) -> A: ...
+class Operator_input_atol_rtol_hermitian_out_be6622(Call_input_atol_rtol_hermitian_out_be6622, Operator): ...
 
-class Call_input_atol_rtol_hermitian_out_self_t_190c6c(Protocol):
+class Call_input_atol_rtol_hermitian_out_self_190c6c(Protocol):
     @overload
     def __call__(_op, input: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
     @overload
@@ -983,7 +1054,7 @@ class Call_input_atol_rtol_hermitian_out_self_t_190c6c(Protocol):
     @overload
     def __call__(_op, self: TensorLike, tol: float, hermitian: bool = False, *, out: A) -> A: ...
 
-class Call_input_grid_interpolation_mode_paddin_867f86(Protocol):
+class Call_input_grid_interpolation_mode_padd_867f86(Protocol):
     @overload
     def __call__(_op, input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
     @overload
@@ -1000,7 +1071,7 @@ class Call_input_grid_interpolation_mode_paddin_867f86(Protocol):
         out: A,
     ) -> A: ...
 
-class Call_input_grid_interpolation_mode_paddin_c6ebfe(Protocol):
+class Call_input_grid_interpolation_mode_padd_c6ebfe(Protocol):
     @overload
     def __call__(_op, input: A, grid: A, interpolation_mode: int, padding_mode: int, align_corners: bool) -> A: ...
     @overload
@@ -1011,14 +1082,16 @@ class Call_input_grid_interpolation_mode_paddin_c6ebfe(Protocol):
     def __call__(
         _op, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool,
     ) -> Tensor: ...
+class Operator_input_grid_interpolation_mode_padd_c6ebfe(Call_input_grid_interpolation_mode_padd_c6ebfe, Operator): ...
 
-class Call_input_grid_interpolation_mode_paddin_c72f2b(Protocol):
+class Call_input_grid_interpolation_mode_padd_c72f2b(Protocol):
     def __call__(
         _op, input: TensorLike, grid: TensorLike, interpolation_mode: int, padding_mode: int, align_corners: bool, *,
         out: A,
     ) -> A: ...
+class Operator_input_grid_interpolation_mode_padd_c72f2b(Call_input_grid_interpolation_mode_padd_c72f2b, Operator): ...
 
-class Call_input_normalized_shape_weight_bias_e_5a1a0c(Protocol):
+class Call_input_normalized_shape_weight_bias_5a1a0c(Protocol):
     @overload
     def __call__(
         _op, input: A, normalized_shape: Sequence[int], weight: A | None, bias: A | None, eps: float,
@@ -1037,8 +1110,9 @@ class Call_input_normalized_shape_weight_bias_e_5a1a0c(Protocol):
         _op, input: NDArray[Any], normalized_shape: Sequence[int], weight: NDArray[Any] | None, bias: Tensor,
         eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
+class Operator_input_normalized_shape_weight_bias_5a1a0c(Call_input_normalized_shape_weight_bias_5a1a0c, Operator): ...
 
-class Call_input_normalized_shape_weight_bias_e_8356d0(Protocol):
+class Call_input_normalized_shape_weight_bias_8356d0(Protocol):
     @overload
     def __call__(
         _op, input: A, normalized_shape: Sequence[int], weight: A | None = None, bias: A | None = None,
@@ -1059,14 +1133,16 @@ class Call_input_normalized_shape_weight_bias_e_8356d0(Protocol):
         _op, input: NDArray[Any], normalized_shape: Sequence[int], weight: NDArray[Any] | None = None, *, bias: Tensor,
         eps: float = 1e-05, cudnn_enable: bool = True,
     ) -> Tensor: ...
+class Operator_input_normalized_shape_weight_bias_8356d0(Call_input_normalized_shape_weight_bias_8356d0, Operator): ...
 
-class Call_input_normalized_shape_weight_bias_e_dc5b4d(Protocol):
+class Call_input_normalized_shape_weight_bias_dc5b4d(Protocol):
     def __call__(
         _op, input: TensorLike, normalized_shape: Sequence[int], weight: TensorLike | None, bias: TensorLike | None,
         eps: float, *, out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
+class Operator_input_normalized_shape_weight_bias_dc5b4d(Call_input_normalized_shape_weight_bias_dc5b4d, Operator): ...
 
-class Call_input_normalized_shape_weight_bias_e_f9a304(Protocol):
+class Call_input_normalized_shape_weight_bias_f9a304(Protocol):
     @overload
     def __call__(
         _op, input: A, normalized_shape: Sequence[int], weight: A | None, bias: A | None, eps: float,
@@ -1104,6 +1180,7 @@ class Call_input_normalized_shape_weight_eps_e1be2d(Protocol):
     def __call__(
         _op, input: NDArray[Any], normalized_shape: Sequence[int], weight: Tensor, eps: float | None,
     ) -> tuple[Tensor, Tensor]: ...
+class Operator_input_normalized_shape_weight_eps_e1be2d(Call_input_normalized_shape_weight_eps_e1be2d, Operator): ...
 
 class Call_input_normalized_shape_weight_eps_f59c69(Protocol):
     @overload
@@ -1118,8 +1195,9 @@ class Call_input_normalized_shape_weight_eps_f59c69(Protocol):
     def __call__(
         _op, input: NDArray[Any], normalized_shape: Sequence[int], weight: Tensor, eps: float | None = None,
     ) -> Tensor: ...
+class Operator_input_normalized_shape_weight_eps_f59c69(Call_input_normalized_shape_weight_eps_f59c69, Operator): ...
 
-class Call_input_num_groups_weight_bias_eps_cud_cd7319(Protocol):
+class Call_input_num_groups_weight_bias_eps_c_cd7319(Protocol):
     @overload
     def __call__(
         _op, input: A, num_groups: int, weight: A | None = None, bias: A | None = None, eps: float = 1e-05,
@@ -1140,31 +1218,38 @@ class Call_input_num_groups_weight_bias_eps_cud_cd7319(Protocol):
         _op, input: NDArray[Any], num_groups: int, weight: NDArray[Any] | None = None, *, bias: Tensor,
         eps: float = 1e-05, cudnn_enabled: bool = True,
     ) -> Tensor: ...
+class Operator_input_num_groups_weight_bias_eps_c_cd7319(Call_input_num_groups_weight_bias_eps_c_cd7319, Operator): ...
 
-class Call_input_output_size_align_corners_scal_c0eb77(Protocol):
+class Call_input_output_size_align_corners_sc_c0eb77(Protocol):
     def __call__(
         _op, input: A, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None,
     ) -> A: ...
+class Operator_input_output_size_align_corners_sc_c0eb77(Call_input_output_size_align_corners_sc_c0eb77, Operator): ...
 
-class Call_input_output_size_align_corners_scal_f54d26(Protocol):
+class Call_input_output_size_align_corners_sc_f54d26(Protocol):
     def __call__(
         _op, input: TensorLike, output_size: Sequence[int] | None, align_corners: bool,
         scale_factors: Sequence[float] | None, *, out: A,
     ) -> A: ...
+class Operator_input_output_size_align_corners_sc_f54d26(Call_input_output_size_align_corners_sc_f54d26, Operator): ...
 
 class Call_input_output_size_scale_factors_cd8fa7(Protocol):
     def __call__(_op, input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
+class Operator_input_output_size_scale_factors_cd8fa7(Call_input_output_size_scale_factors_cd8fa7, Operator): ...
 
-class Call_input_output_size_scale_factors_out_0cfa69(Protocol):
+class Call_input_output_size_scale_factors_ou_0cfa69(Protocol):
     def __call__(
         _op, input: TensorLike, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None, *, out: A,
     ) -> A: ...
+class Operator_input_output_size_scale_factors_ou_0cfa69(Call_input_output_size_scale_factors_ou_0cfa69, Operator): ...
 
 class Call_input_p_train_d48c88(Protocol):
     def __call__(_op, input: A, p: float, train: bool | None) -> tuple[A, A]: ...
+class Operator_input_p_train_d48c88(Call_input_p_train_d48c88, Operator): ...
 
 class Call_input_p_train_ea950f(Protocol):
     def __call__(_op, input: A, p: float, train: bool) -> A: ...
+class Operator_input_p_train_ea950f(Call_input_p_train_ea950f, Operator): ...
 
 class Call_input_p_train_out0_out1_772687(Protocol):
     @overload
@@ -1174,8 +1259,9 @@ class Call_input_p_train_out0_out1_772687(Protocol):
 
 class Call_input_p_train_out0_out1_86f846(Protocol):
     def __call__(_op, input: TensorLike, p: float, train: bool | None, *, out0: A, out1: A) -> tuple[A, A]: ...
+class Operator_input_p_train_out0_out1_86f846(Call_input_p_train_out0_out1_86f846, Operator): ...
 
-class Call_input_target_log_input_full_eps_redu_3ed298(Protocol):
+class Call_input_target_log_input_full_eps_re_3ed298(Protocol):
     @overload
     def __call__(_op, input: A, target: A, log_input: bool, full: bool, eps: float, reduction: int) -> A: ...
     @overload
@@ -1186,6 +1272,7 @@ class Call_input_target_log_input_full_eps_redu_3ed298(Protocol):
     def __call__(
         _op, input: NDArray[Any], target: Tensor, log_input: bool, full: bool, eps: float, reduction: int,
     ) -> Tensor: ...
+class Operator_input_target_log_input_full_eps_re_3ed298(Call_input_target_log_input_full_eps_re_3ed298, Operator): ...
 
 class Call_input_tau_4d3d7f(Protocol):
     @overload
@@ -1194,6 +1281,7 @@ class Call_input_tau_4d3d7f(Protocol):
     def __call__(_op, input: Tensor, tau: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, input: NDArray[Any], tau: Tensor) -> Tensor: ...
+class Operator_input_tau_4d3d7f(Call_input_tau_4d3d7f, Operator): ...
 
 class Call_input_tau_out_1fa452(Protocol):
     @overload
@@ -1207,6 +1295,7 @@ class Call_input_tau_out_1fa452(Protocol):
 
 class Call_input_tau_out_7d75e8(Protocol):
     def __call__(_op, input: TensorLike, tau: TensorLike, *, out: A) -> A: ...
+class Operator_input_tau_out_7d75e8(Call_input_tau_out_7d75e8, Operator): ...
 
 class Call_input_tol_hermitian_9a629b(Protocol):
     @overload
@@ -1215,9 +1304,11 @@ class Call_input_tol_hermitian_9a629b(Protocol):
     def __call__(_op, input: Tensor, tol: TensorLike, hermitian: bool = False) -> Tensor: ...
     @overload
     def __call__(_op, input: NDArray[Any], tol: Tensor, hermitian: bool = False) -> Tensor: ...
+class Operator_input_tol_hermitian_9a629b(Call_input_tol_hermitian_9a629b, Operator): ...
 
 class Call_input_tol_hermitian_out_076bb5(Protocol):
     def __call__(_op, input: TensorLike, tol: TensorLike, hermitian: bool = False, *, out: A) -> A: ...
+class Operator_input_tol_hermitian_out_076bb5(Call_input_tol_hermitian_out_076bb5, Operator): ...
 
 class Call_input_weight_bias_773d7d(Protocol):
     @overload
@@ -1228,8 +1319,9 @@ class Call_input_weight_bias_773d7d(Protocol):
     def __call__(_op, input: NDArray[Any], weight: Tensor, bias: TensorLike | None = None) -> Tensor: ...
     @overload
     def __call__(_op, input: NDArray[Any], weight: NDArray[Any], bias: Tensor) -> Tensor: ...
+class Operator_input_weight_bias_773d7d(Call_input_weight_bias_773d7d, Operator): ...
 
-class Call_input_weight_bias_N_C_HxW_group_eps_424215(Protocol):
+class Call_input_weight_bias_N_C_HxW_group_ep_424215(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, N: int, C: int, HxW: int, group: int, eps: float,
@@ -1255,7 +1347,7 @@ class Call_input_weight_bias_N_C_HxW_group_eps_424215(Protocol):
         group: int, eps: float, *, out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
 
-class Call_input_weight_bias_N_C_HxW_group_eps_6c7f6a(Protocol):
+class Call_input_weight_bias_N_C_HxW_group_ep_6c7f6a(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, N: int, C: int, HxW: int, group: int, eps: float,
@@ -1275,15 +1367,18 @@ class Call_input_weight_bias_N_C_HxW_group_eps_6c7f6a(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any] | None, bias: Tensor, N: int, C: int, HxW: int, group: int,
         eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
+class Operator_input_weight_bias_N_C_HxW_group_ep_6c7f6a(Call_input_weight_bias_N_C_HxW_group_ep_6c7f6a, Operator): ...
 
-class Call_input_weight_bias_N_C_HxW_group_eps_f2d42f(Protocol):
+class Call_input_weight_bias_N_C_HxW_group_ep_f2d42f(Protocol):
     def __call__(
         _op, input: TensorLike, weight: TensorLike | None, bias: TensorLike | None, N: int, C: int, HxW: int,
         group: int, eps: float, *, out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
+class Operator_input_weight_bias_N_C_HxW_group_ep_f2d42f(Call_input_weight_bias_N_C_HxW_group_ep_f2d42f, Operator): ...
 
 class Call_input_weight_bias_out_7c0e68(Protocol):
     def __call__(_op, input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, *, out: A) -> A: ...
+class Operator_input_weight_bias_out_7c0e68(Call_input_weight_bias_out_7c0e68, Operator): ...
 
 class Call_input_weight_bias_out_cc1415(Protocol):
     @overload
@@ -1297,7 +1392,7 @@ class Call_input_weight_bias_out_cc1415(Protocol):
     @overload
     def __call__(_op, input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, *, out: A) -> A: ...
 
-class Call_input_weight_bias_running_mean_runni_05e188(Protocol):
+class Call_input_weight_bias_running_mean_run_05e188(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, running_mean: A | None, running_var: A | None, training: bool,
@@ -1329,14 +1424,16 @@ class Call_input_weight_bias_running_mean_runni_05e188(Protocol):
         running_mean: NDArray[Any] | None, running_var: Tensor, training: bool, momentum: float, eps: float,
         cudnn_enabled: bool,
     ) -> Tensor: ...
+class Operator_input_weight_bias_running_mean_run_05e188(Call_input_weight_bias_running_mean_run_05e188, Operator): ...
 
-class Call_input_weight_bias_running_mean_runni_07b34b(Protocol):
+class Call_input_weight_bias_running_mean_run_07b34b(Protocol):
     def __call__(
         _op, input: TensorLike, weight: TensorLike | None, bias: TensorLike | None, running_mean: TensorLike,
         running_var: TensorLike, momentum: float, eps: float, *, out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
+class Operator_input_weight_bias_running_mean_run_07b34b(Call_input_weight_bias_running_mean_run_07b34b, Operator): ...
 
-class Call_input_weight_bias_running_mean_runni_183b1a(Protocol):
+class Call_input_weight_bias_running_mean_run_183b1a(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, running_mean: A | None, running_var: A | None,
@@ -1368,8 +1465,9 @@ class Call_input_weight_bias_running_mean_runni_183b1a(Protocol):
         running_mean: NDArray[Any] | None, running_var: Tensor, use_input_stats: bool, momentum: float, eps: float,
         cudnn_enabled: bool,
     ) -> Tensor: ...
+class Operator_input_weight_bias_running_mean_run_183b1a(Call_input_weight_bias_running_mean_run_183b1a, Operator): ...
 
-class Call_input_weight_bias_running_mean_runni_352667(Protocol):
+class Call_input_weight_bias_running_mean_run_352667(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, running_mean: A, running_var: A, training: bool,
@@ -1400,8 +1498,9 @@ class Call_input_weight_bias_running_mean_runni_352667(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any] | None, bias: NDArray[Any] | None, running_mean: NDArray[Any],
         running_var: Tensor, training: bool, momentum: float, eps: float,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]: ...
+class Operator_input_weight_bias_running_mean_run_352667(Call_input_weight_bias_running_mean_run_352667, Operator): ...
 
-class Call_input_weight_bias_running_mean_runni_44b011(Protocol):
+class Call_input_weight_bias_running_mean_run_44b011(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, running_mean: A, running_var: A, training: bool,
@@ -1432,8 +1531,9 @@ class Call_input_weight_bias_running_mean_runni_44b011(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any] | None, bias: NDArray[Any] | None, running_mean: NDArray[Any],
         running_var: Tensor, training: bool, momentum: float, eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
+class Operator_input_weight_bias_running_mean_run_44b011(Call_input_weight_bias_running_mean_run_44b011, Operator): ...
 
-class Call_input_weight_bias_running_mean_runni_509a3c(Protocol):
+class Call_input_weight_bias_running_mean_run_509a3c(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, running_mean: A | None, running_var: A | None, training: bool,
@@ -1471,7 +1571,7 @@ class Call_input_weight_bias_running_mean_runni_509a3c(Protocol):
         save_invstd: A,
     ) -> tuple[A, A, A]: ...
 
-class Call_input_weight_bias_running_mean_runni_514fe6(Protocol):
+class Call_input_weight_bias_running_mean_run_514fe6(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, running_mean: A, running_var: A, momentum: float, eps: float,
@@ -1501,8 +1601,9 @@ class Call_input_weight_bias_running_mean_runni_514fe6(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any] | None, bias: NDArray[Any] | None, running_mean: NDArray[Any],
         running_var: Tensor, momentum: float, eps: float,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+class Operator_input_weight_bias_running_mean_run_514fe6(Call_input_weight_bias_running_mean_run_514fe6, Operator): ...
 
-class Call_input_weight_bias_running_mean_runni_5a1698(Protocol):
+class Call_input_weight_bias_running_mean_run_5a1698(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, running_mean: A, running_var: A, momentum: float, eps: float,
@@ -1532,14 +1633,16 @@ class Call_input_weight_bias_running_mean_runni_5a1698(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any] | None, bias: NDArray[Any] | None, running_mean: NDArray[Any],
         running_var: Tensor, momentum: float, eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
+class Operator_input_weight_bias_running_mean_run_5a1698(Call_input_weight_bias_running_mean_run_5a1698, Operator): ...
 
-class Call_input_weight_bias_running_mean_runni_68742e(Protocol):
+class Call_input_weight_bias_running_mean_run_68742e(Protocol):
     def __call__(
         _op, input: TensorLike, weight: TensorLike | None, bias: TensorLike | None, running_mean: A, running_var: A,
         training: bool, momentum: float, eps: float, *, out: A, save_mean: A, save_invstd: A,
     ) -> tuple[A, A, A]: ...
+class Operator_input_weight_bias_running_mean_run_68742e(Call_input_weight_bias_running_mean_run_68742e, Operator): ...
 
-class Call_input_weight_bias_running_mean_runni_b2c13a(Protocol):
+class Call_input_weight_bias_running_mean_run_b2c13a(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, running_mean: A, running_var: A, momentum: float, eps: float,
@@ -1575,14 +1678,15 @@ class Call_input_weight_bias_running_mean_runni_b2c13a(Protocol):
         running_var: TensorLike, momentum: float, eps: float, *, out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
 
-class Call_input_weight_bias_running_mean_runni_b96658(Protocol):
+class Call_input_weight_bias_running_mean_run_b96658(Protocol):
     def __call__(
         _op, input: TensorLike, weight: TensorLike | None, bias: TensorLike | None, running_mean: TensorLike | None,
         running_var: TensorLike | None, training: bool, momentum: float, eps: float, *, out: A, save_mean: A,
         save_invstd: A,
     ) -> tuple[A, A, A]: ...
+class Operator_input_weight_bias_running_mean_run_b96658(Call_input_weight_bias_running_mean_run_b96658, Operator): ...
 
-class Call_input_weight_bias_running_mean_runni_f9f995(Protocol):
+class Call_input_weight_bias_running_mean_run_f9f995(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, running_mean: A | None, running_var: A | None, training: bool,
@@ -1613,8 +1717,9 @@ class Call_input_weight_bias_running_mean_runni_f9f995(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any] | None, bias: NDArray[Any] | None,
         running_mean: NDArray[Any] | None, running_var: Tensor, training: bool, momentum: float, eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
+class Operator_input_weight_bias_running_mean_run_f9f995(Call_input_weight_bias_running_mean_run_f9f995, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_018fab(Protocol):
+class Call_input_weight_bias_stride_padding_d_018fab(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1,),
@@ -1656,7 +1761,7 @@ class Call_input_weight_bias_stride_padding_dil_018fab(Protocol):
         padding: str = "valid", dilation: Sequence[int] | int = (1,), groups: int = 1,
     ) -> Tensor: ...
 
-class Call_input_weight_bias_stride_padding_dil_07a4db(Protocol):
+class Call_input_weight_bias_stride_padding_d_07a4db(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1,), padding: str = "valid",
@@ -1677,8 +1782,9 @@ class Call_input_weight_bias_stride_padding_dil_07a4db(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int] | int = (1,),
         padding: str = "valid", dilation: Sequence[int] | int = (1,), groups: int = 1,
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_d_07a4db(Call_input_weight_bias_stride_padding_d_07a4db, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_2321a0(Protocol):
+class Call_input_weight_bias_stride_padding_d_2321a0(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1, 1, 1),
@@ -1722,7 +1828,7 @@ class Call_input_weight_bias_stride_padding_dil_2321a0(Protocol):
         padding: str = "valid", dilation: Sequence[int] | int = (1, 1, 1), groups: int = 1,
     ) -> Tensor: ...
 
-class Call_input_weight_bias_stride_padding_dil_350bf1(Protocol):
+class Call_input_weight_bias_stride_padding_d_350bf1(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1, 1, 1),
@@ -1744,8 +1850,9 @@ class Call_input_weight_bias_stride_padding_dil_350bf1(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int] | int = (1, 1, 1),
         padding: Sequence[int] | int = (0, 0, 0), dilation: Sequence[int] | int = (1, 1, 1), groups: int = 1,
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_d_350bf1(Call_input_weight_bias_stride_padding_d_350bf1, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_57a081(Protocol):
+class Call_input_weight_bias_stride_padding_d_57a081(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None, stride: Sequence[int], padding: Sequence[int],
@@ -1766,8 +1873,9 @@ class Call_input_weight_bias_stride_padding_dil_57a081(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int], padding: Sequence[int],
         dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_d_57a081(Call_input_weight_bias_stride_padding_d_57a081, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_65508a(Protocol):
+class Call_input_weight_bias_stride_padding_d_65508a(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1, 1),
@@ -1809,7 +1917,7 @@ class Call_input_weight_bias_stride_padding_dil_65508a(Protocol):
         padding: str = "valid", dilation: Sequence[int] | int = (1, 1), groups: int = 1,
     ) -> Tensor: ...
 
-class Call_input_weight_bias_stride_padding_dil_665df2(Protocol):
+class Call_input_weight_bias_stride_padding_d_665df2(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None, stride: Sequence[int], padding: Sequence[int],
@@ -1837,7 +1945,7 @@ class Call_input_weight_bias_stride_padding_dil_665df2(Protocol):
         *, out: A,
     ) -> A: ...
 
-class Call_input_weight_bias_stride_padding_dil_725c00(Protocol):
+class Call_input_weight_bias_stride_padding_d_725c00(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None, stride: Sequence[int], padding: Sequence[int],
@@ -1862,8 +1970,9 @@ class Call_input_weight_bias_stride_padding_dil_725c00(Protocol):
         dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, benchmark: bool,
         deterministic: bool, cudnn_enabled: bool, allow_tf32: bool,
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_d_725c00(Call_input_weight_bias_stride_padding_d_725c00, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_8ec775(Protocol):
+class Call_input_weight_bias_stride_padding_d_8ec775(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1, 1, 1),
@@ -1885,8 +1994,9 @@ class Call_input_weight_bias_stride_padding_dil_8ec775(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int] | int = (1, 1, 1),
         padding: str = "valid", dilation: Sequence[int] | int = (1, 1, 1), groups: int = 1,
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_d_8ec775(Call_input_weight_bias_stride_padding_d_8ec775, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_aaad3d(Protocol):
+class Call_input_weight_bias_stride_padding_d_aaad3d(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1, 1),
@@ -1907,8 +2017,9 @@ class Call_input_weight_bias_stride_padding_dil_aaad3d(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int] | int = (1, 1),
         padding: Sequence[int] | int = (0, 0), dilation: Sequence[int] | int = (1, 1), groups: int = 1,
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_d_aaad3d(Call_input_weight_bias_stride_padding_d_aaad3d, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_b649dd(Protocol):
+class Call_input_weight_bias_stride_padding_d_b649dd(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1,),
@@ -1929,8 +2040,9 @@ class Call_input_weight_bias_stride_padding_dil_b649dd(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int] | int = (1,),
         padding: Sequence[int] | int = (0,), dilation: Sequence[int] | int = (1,), groups: int = 1,
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_d_b649dd(Call_input_weight_bias_stride_padding_d_b649dd, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_bff846(Protocol):
+class Call_input_weight_bias_stride_padding_d_bff846(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1, 1), padding: str = "valid",
@@ -1951,15 +2063,17 @@ class Call_input_weight_bias_stride_padding_dil_bff846(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int] | int = (1, 1),
         padding: str = "valid", dilation: Sequence[int] | int = (1, 1), groups: int = 1,
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_d_bff846(Call_input_weight_bias_stride_padding_d_bff846, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_d5a0dc(Protocol):
+class Call_input_weight_bias_stride_padding_d_d5a0dc(Protocol):
     def __call__(
         _op, input: TensorLike, weight: TensorLike, bias: TensorLike | None, stride: Sequence[int],
         padding: Sequence[int], dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
         benchmark: bool, deterministic: bool, cudnn_enabled: bool, allow_tf32: bool, *, out: A,
     ) -> A: ...
+class Operator_input_weight_bias_stride_padding_d_d5a0dc(Call_input_weight_bias_stride_padding_d_d5a0dc, Operator): ...
 
-class Call_input_weight_bias_stride_padding_dil_d9212a(Protocol):
+class Call_input_weight_bias_stride_padding_d_d9212a(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None, stride: Sequence[int], padding: Sequence[int],
@@ -1991,14 +2105,15 @@ class Call_input_weight_bias_stride_padding_dil_d9212a(Protocol):
         benchmark: bool, deterministic: bool, cudnn_enabled: bool, allow_tf32: bool, *, out: A,
     ) -> A: ...
 
-class Call_input_weight_bias_stride_padding_dil_fa02e7(Protocol):
+class Call_input_weight_bias_stride_padding_d_fa02e7(Protocol):
     def __call__(
         _op, input: TensorLike, weight: TensorLike, bias: TensorLike | None, stride: Sequence[int],
         padding: Sequence[int], dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
         *, out: A,
     ) -> A: ...
+class Operator_input_weight_bias_stride_padding_d_fa02e7(Call_input_weight_bias_stride_padding_d_fa02e7, Operator): ...
 
-class Call_input_weight_bias_stride_padding_out_0037f3(Protocol):
+class Call_input_weight_bias_stride_padding_o_0037f3(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1, 1),
@@ -2023,8 +2138,9 @@ class Call_input_weight_bias_stride_padding_out_0037f3(Protocol):
         padding: Sequence[int] | int = (0, 0), output_padding: Sequence[int] | int = (0, 0), groups: int = 1,
         dilation: Sequence[int] | int = (1, 1),
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_o_0037f3(Call_input_weight_bias_stride_padding_o_0037f3, Operator): ...
 
-class Call_input_weight_bias_stride_padding_out_068397(Protocol):
+class Call_input_weight_bias_stride_padding_o_068397(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1, 1, 1),
@@ -2049,8 +2165,9 @@ class Call_input_weight_bias_stride_padding_out_068397(Protocol):
         padding: Sequence[int] | int = (0, 0, 0), output_padding: Sequence[int] | int = (0, 0, 0), groups: int = 1,
         dilation: Sequence[int] | int = (1, 1, 1),
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_o_068397(Call_input_weight_bias_stride_padding_o_068397, Operator): ...
 
-class Call_input_weight_bias_stride_padding_out_fbebb3(Protocol):
+class Call_input_weight_bias_stride_padding_o_fbebb3(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A, bias: A | None = None, stride: Sequence[int] | int = (1,),
@@ -2075,8 +2192,9 @@ class Call_input_weight_bias_stride_padding_out_fbebb3(Protocol):
         padding: Sequence[int] | int = (0,), output_padding: Sequence[int] | int = (0,), groups: int = 1,
         dilation: Sequence[int] | int = (1,),
     ) -> Tensor: ...
+class Operator_input_weight_bias_stride_padding_o_fbebb3(Call_input_weight_bias_stride_padding_o_fbebb3, Operator): ...
 
-class Call_input_weight_bias_training_momentum_2a37c3(Protocol):
+class Call_input_weight_bias_training_momentu_2a37c3(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, training: bool, momentum: float, eps: float,
@@ -2095,8 +2213,9 @@ class Call_input_weight_bias_training_momentum_2a37c3(Protocol):
         _op, input: NDArray[Any], weight: NDArray[Any] | None, bias: Tensor, training: bool, momentum: float,
         eps: float,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
+class Operator_input_weight_bias_training_momentu_2a37c3(Call_input_weight_bias_training_momentu_2a37c3, Operator): ...
 
-class Call_input_weight_bias_training_momentum_7bc5fa(Protocol):
+class Call_input_weight_bias_training_momentu_7bc5fa(Protocol):
     @overload
     def __call__(
         _op, input: A, weight: A | None, bias: A | None, training: bool, momentum: float, eps: float,
@@ -2156,13 +2275,14 @@ class Call_input_weight_bias_training_momentum_7bc5fa(Protocol):
         training: bool, momentum: float, eps: float, *, out: A, save_mean: A, save_invstd: A,
     ) -> tuple[A, A, A]: ...
 
-class Call_input_weight_bias_training_momentum_b42624(Protocol):
+class Call_input_weight_bias_training_momentu_b42624(Protocol):
     def __call__(
         _op, input: TensorLike, weight: TensorLike | None, bias: TensorLike | None, training: bool, momentum: float,
         eps: float, *, out: A, save_mean: A, save_invstd: A,
     ) -> tuple[A, A, A]: ...
+class Operator_input_weight_bias_training_momentu_b42624(Call_input_weight_bias_training_momentu_b42624, Operator): ...
 
-class Call_log_probs_targets_input_lengths_targ_0e27c2(Protocol):
+class Call_log_probs_targets_input_lengths_ta_0e27c2(Protocol):
     @overload
     def __call__(
         _op, log_probs: A, targets: A, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int = 0,
@@ -2178,14 +2298,16 @@ class Call_log_probs_targets_input_lengths_targ_0e27c2(Protocol):
         _op, log_probs: NDArray[Any], targets: Tensor, input_lengths: Sequence[int], target_lengths: Sequence[int],
         blank: int = 0, zero_infinity: bool = False,
     ) -> tuple[Tensor, Tensor]: ...
+class Operator_log_probs_targets_input_lengths_ta_0e27c2(Call_log_probs_targets_input_lengths_ta_0e27c2, Operator): ...
 
-class Call_log_probs_targets_input_lengths_targ_2c21cc(Protocol):
+class Call_log_probs_targets_input_lengths_ta_2c21cc(Protocol):
     def __call__(
         _op, log_probs: TensorLike, targets: TensorLike, input_lengths: Sequence[int], target_lengths: Sequence[int],
         blank: int = 0, zero_infinity: bool = False, *, out0: A, out1: A,
     ) -> tuple[A, A]: ...
+class Operator_log_probs_targets_input_lengths_ta_2c21cc(Call_log_probs_targets_input_lengths_ta_2c21cc, Operator): ...
 
-class Call_log_probs_targets_input_lengths_targ_65c38f(Protocol):
+class Call_log_probs_targets_input_lengths_ta_65c38f(Protocol):
     @overload
     def __call__(
         _op, log_probs: A, targets: A, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int = 0,
@@ -2201,8 +2323,9 @@ class Call_log_probs_targets_input_lengths_targ_65c38f(Protocol):
         _op, log_probs: NDArray[Any], targets: Tensor, input_lengths: Sequence[int], target_lengths: Sequence[int],
         blank: int = 0, reduction: int = 1, zero_infinity: bool = False,
     ) -> Tensor: ...
+class Operator_log_probs_targets_input_lengths_ta_65c38f(Call_log_probs_targets_input_lengths_ta_65c38f, Operator): ...
 
-class Call_log_probs_targets_input_lengths_targ_76c9ed(Protocol):
+class Call_log_probs_targets_input_lengths_ta_76c9ed(Protocol):
     @overload
     def __call__(
         _op, log_probs: A, targets: A, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int = 0,
@@ -2244,7 +2367,7 @@ class Call_log_probs_targets_input_lengths_targ_76c9ed(Protocol):
         blank: int = 0, reduction: int = 1, zero_infinity: bool = False,
     ) -> Tensor: ...
 
-class Call_log_probs_targets_input_lengths_targ_a94069(Protocol):
+class Call_log_probs_targets_input_lengths_ta_a94069(Protocol):
     @overload
     def __call__(
         _op, log_probs: A, targets: A, input_lengths: A, target_lengths: A, blank: int = 0, zero_infinity: bool = False,
@@ -2269,8 +2392,9 @@ class Call_log_probs_targets_input_lengths_targ_a94069(Protocol):
         _op, log_probs: NDArray[Any], targets: NDArray[Any], input_lengths: NDArray[Any], target_lengths: Tensor,
         blank: int = 0, zero_infinity: bool = False,
     ) -> tuple[Tensor, Tensor]: ...
+class Operator_log_probs_targets_input_lengths_ta_a94069(Call_log_probs_targets_input_lengths_ta_a94069, Operator): ...
 
-class Call_log_probs_targets_input_lengths_targ_cb22bf(Protocol):
+class Call_log_probs_targets_input_lengths_ta_cb22bf(Protocol):
     @overload
     def __call__(
         _op, log_probs: A, targets: A, input_lengths: A, target_lengths: A, blank: int = 0, reduction: int = 1,
@@ -2296,14 +2420,16 @@ class Call_log_probs_targets_input_lengths_targ_cb22bf(Protocol):
         _op, log_probs: NDArray[Any], targets: NDArray[Any], input_lengths: NDArray[Any], target_lengths: Tensor,
         blank: int = 0, reduction: int = 1, zero_infinity: bool = False,
     ) -> Tensor: ...
+class Operator_log_probs_targets_input_lengths_ta_cb22bf(Call_log_probs_targets_input_lengths_ta_cb22bf, Operator): ...
 
-class Call_log_probs_targets_input_lengths_targ_cd0d76(Protocol):
+class Call_log_probs_targets_input_lengths_ta_cd0d76(Protocol):
     def __call__(
         _op, log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLike, target_lengths: TensorLike,
         blank: int = 0, zero_infinity: bool = False, *, out0: A, out1: A,
     ) -> tuple[A, A]: ...
+class Operator_log_probs_targets_input_lengths_ta_cd0d76(Call_log_probs_targets_input_lengths_ta_cd0d76, Operator): ...
 
-class Call_log_probs_targets_input_lengths_targ_e8fda5(Protocol):
+class Call_log_probs_targets_input_lengths_ta_e8fda5(Protocol):
     @overload
     def __call__(
         _op, log_probs: A, targets: A, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int = 0,
@@ -2354,29 +2480,35 @@ class Call_log_probs_targets_input_lengths_targ_e8fda5(Protocol):
         blank: int = 0, zero_infinity: bool = False, *, out0: A, out1: A,
     ) -> tuple[A, A]: ...
 
-class Call_low_high_size_dtype_layout_device_pi_ca9a34(Protocol):
+class Call_low_high_size_dtype_layout_device_ca9a34(Protocol):
     def __call__(
         _op, low: int, high: int, size: Sequence[int], *, dtype: DTypeLike | None = "long",
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_low_high_size_dtype_layout_device_ca9a34(Call_low_high_size_dtype_layout_device_ca9a34, Operator): ...
 
-class Call_low_high_size_generator_dtype_layout_45fda8(Protocol):
+class Call_low_high_size_generator_dtype_layo_45fda8(Protocol):
     def __call__(
         _op, low: int, high: int, size: Sequence[int], *, generator: Generator | None, dtype: DTypeLike | None = "long",
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_low_high_size_generator_dtype_layo_45fda8(Call_low_high_size_generator_dtype_layo_45fda8, Operator): ...
 
 class Call_low_high_size_generator_out_50603d(Protocol):
     def __call__(_op, low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+class Operator_low_high_size_generator_out_50603d(Call_low_high_size_generator_out_50603d, Operator): ...
 
 class Call_low_high_size_out_459e1f(Protocol):
     def __call__(_op, low: int, high: int, size: Sequence[int], *, out: A) -> A: ...
+class Operator_low_high_size_out_459e1f(Call_low_high_size_out_459e1f, Operator): ...
 
 class Call_matrices_70adaf(Protocol):
     def __call__(_op, matrices: Sequence[A]) -> A: ...
+class Operator_matrices_70adaf(Call_matrices_70adaf, Operator): ...
 
 class Call_matrices_out_00da7b(Protocol):
     def __call__(_op, matrices: Sequence[TensorLike], *, out: A) -> A: ...
+class Operator_matrices_out_00da7b(Call_matrices_out_00da7b, Operator): ...
 
 class Call_matrices_out_faf0fe(Protocol):
     @overload
@@ -2386,9 +2518,11 @@ class Call_matrices_out_faf0fe(Protocol):
 
 class Call_mean_std_generator_22d395(Protocol):
     def __call__(_op, mean: A, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+class Operator_mean_std_generator_22d395(Call_mean_std_generator_22d395, Operator): ...
 
 class Call_mean_std_generator_a5c0a1(Protocol):
     def __call__(_op, mean: float, std: A, *, generator: Generator | None = None) -> A: ...
+class Operator_mean_std_generator_a5c0a1(Call_mean_std_generator_a5c0a1, Operator): ...
 
 class Call_mean_std_generator_bbf818(Protocol):
     @overload
@@ -2397,35 +2531,42 @@ class Call_mean_std_generator_bbf818(Protocol):
     def __call__(_op, mean: Tensor, std: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
     @overload
     def __call__(_op, mean: NDArray[Any], std: Tensor, *, generator: Generator | None = None) -> Tensor: ...
+class Operator_mean_std_generator_bbf818(Call_mean_std_generator_bbf818, Operator): ...
 
 class Call_mean_std_generator_out_6c00e1(Protocol):
     def __call__(_op, mean: TensorLike, std: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
+class Operator_mean_std_generator_out_6c00e1(Call_mean_std_generator_out_6c00e1, Operator): ...
 
 class Call_mean_std_generator_out_76bffe(Protocol):
     def __call__(_op, mean: TensorLike, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+class Operator_mean_std_generator_out_76bffe(Call_mean_std_generator_out_76bffe, Operator): ...
 
 class Call_mean_std_generator_out_bbc510(Protocol):
     def __call__(_op, mean: float, std: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
+class Operator_mean_std_generator_out_bbc510(Call_mean_std_generator_out_bbc510, Operator): ...
 
-class Call_mean_std_size_generator_dtype_layout_083760(Protocol):
+class Call_mean_std_size_generator_dtype_layo_083760(Protocol):
     def __call__(
         _op, mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None,
         dtype: DTypeLike | None = None, layout: Layout | None = None, device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_mean_std_size_generator_dtype_layo_083760(Call_mean_std_size_generator_dtype_layo_083760, Operator): ...
 
 class Call_mean_std_size_generator_out_cfeeb7(Protocol):
     def __call__(
         _op, mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, out: A,
     ) -> A: ...
+class Operator_mean_std_size_generator_out_cfeeb7(Call_mean_std_size_generator_out_cfeeb7, Operator): ...
 
 class Call_n_d_dtype_layout_device_pin_memory_665065(Protocol):
     def __call__(
         _op, n: int, d: float = 1.0, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_n_d_dtype_layout_device_pin_memory_665065(Call_n_d_dtype_layout_device_pin_memory_665065, Operator): ...
 
-class Call_n_d_dtype_layout_device_pin_memory_o_71527a(Protocol):
+class Call_n_d_dtype_layout_device_pin_memory_71527a(Protocol):
     @overload
     def __call__(
         _op, n: int, d: float = 1.0, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -2436,20 +2577,23 @@ class Call_n_d_dtype_layout_device_pin_memory_o_71527a(Protocol):
 
 class Call_n_d_out_605bde(Protocol):
     def __call__(_op, n: int, d: float = 1.0, *, out: A) -> A: ...
+class Operator_n_d_out_605bde(Call_n_d_out_605bde, Operator): ...
 
 class Call_n_dtype_layout_device_pin_memory_6efaa4(Protocol):
     def __call__(
         _op, n: int, *, dtype: DTypeLike | None = "long", layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_n_dtype_layout_device_pin_memory_6efaa4(Call_n_dtype_layout_device_pin_memory_6efaa4, Operator): ...
 
 class Call_n_dtype_layout_device_pin_memory_90069a(Protocol):
     def __call__(
         _op, n: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_n_dtype_layout_device_pin_memory_90069a(Call_n_dtype_layout_device_pin_memory_90069a, Operator): ...
 
-class Call_n_dtype_layout_device_pin_memory_gen_7eccee(Protocol):
+class Call_n_dtype_layout_device_pin_memory_g_7eccee(Protocol):
     @overload
     def __call__(
         _op, n: int, *, dtype: DTypeLike | None = "long", layout: Layout | None = None,
@@ -2465,7 +2609,7 @@ class Call_n_dtype_layout_device_pin_memory_gen_7eccee(Protocol):
     @overload
     def __call__(_op, n: int, *, generator: Generator | None, out: A) -> A: ...
 
-class Call_n_dtype_layout_device_pin_memory_m_o_eae1f2(Protocol):
+class Call_n_dtype_layout_device_pin_memory_m_eae1f2(Protocol):
     @overload
     def __call__(
         _op, n: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -2481,29 +2625,35 @@ class Call_n_dtype_layout_device_pin_memory_m_o_eae1f2(Protocol):
     @overload
     def __call__(_op, n: int, m: int, *, out: A) -> A: ...
 
-class Call_n_generator_dtype_layout_device_pin_520c6b(Protocol):
+class Call_n_generator_dtype_layout_device_pi_520c6b(Protocol):
     def __call__(
         _op, n: int, *, generator: Generator | None, dtype: DTypeLike | None = "long", layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_n_generator_dtype_layout_device_pi_520c6b(Call_n_generator_dtype_layout_device_pi_520c6b, Operator): ...
 
 class Call_n_generator_out_81f1e5(Protocol):
     def __call__(_op, n: int, *, generator: Generator | None, out: A) -> A: ...
+class Operator_n_generator_out_81f1e5(Call_n_generator_out_81f1e5, Operator): ...
 
 class Call_n_m_dtype_layout_device_pin_memory_85ecb1(Protocol):
     def __call__(
         _op, n: int, m: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_n_m_dtype_layout_device_pin_memory_85ecb1(Call_n_m_dtype_layout_device_pin_memory_85ecb1, Operator): ...
 
 class Call_n_m_out_23c880(Protocol):
     def __call__(_op, n: int, m: int, *, out: A) -> A: ...
+class Operator_n_m_out_23c880(Call_n_m_out_23c880, Operator): ...
 
 class Call_n_out_4a800e(Protocol):
     def __call__(_op, n: int, *, out: A) -> A: ...
+class Operator_n_out_4a800e(Call_n_out_4a800e, Operator): ...
 
 class Call_n_self_1bb335(Protocol):
     def __call__(_op, n: int, self: A) -> A: ...
+class Operator_n_self_1bb335(Call_n_self_1bb335, Operator): ...
 
 class Call_n_self_out_6324b2(Protocol):
     @overload
@@ -2513,8 +2663,9 @@ class Call_n_self_out_6324b2(Protocol):
 
 class Call_n_self_out_808b22(Protocol):
     def __call__(_op, n: int, self: TensorLike, *, out: A) -> A: ...
+class Operator_n_self_out_808b22(Call_n_self_out_808b22, Operator): ...
 
-class Call_query_key_value_attn_mask_dropout_p_7a208a(Protocol):
+class Call_query_key_value_attn_mask_dropout_7a208a(Protocol):
     @overload
     def __call__(
         _op, query: A, key: A, value: A, attn_mask: A | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
@@ -2540,8 +2691,9 @@ class Call_query_key_value_attn_mask_dropout_p_7a208a(Protocol):
         _op, query: NDArray[Any], key: NDArray[Any], value: NDArray[Any], attn_mask: Tensor, dropout_p: float = 0.0,
         is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
     ) -> Tensor: ...
+class Operator_query_key_value_attn_mask_dropout_7a208a(Call_query_key_value_attn_mask_dropout_7a208a, Operator): ...
 
-class Call_query_key_value_attn_mask_dropout_p_e7c3f5(Protocol):
+class Call_query_key_value_attn_mask_dropout_e7c3f5(Protocol):
     @overload
     def __call__(
         _op, query: A, key: A, value: A, attn_mask: A | None = None, dropout_p: float = 0.0, is_causal: bool = False,
@@ -2577,6 +2729,7 @@ class Call_query_key_value_attn_mask_dropout_p_e7c3f5(Protocol):
         dropout_p: float = 0.0, is_causal: bool = False, *, dropout_mask: Tensor, scale: float | None = None,
         enable_gqa: bool = False,
     ) -> tuple[Tensor, Tensor]: ...
+class Operator_query_key_value_attn_mask_dropout_e7c3f5(Call_query_key_value_attn_mask_dropout_e7c3f5, Operator): ...
 
 class Call_real_imag_ed7bb6(Protocol):
     @overload
@@ -2585,9 +2738,11 @@ class Call_real_imag_ed7bb6(Protocol):
     def __call__(_op, real: Tensor, imag: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, real: NDArray[Any], imag: Tensor) -> Tensor: ...
+class Operator_real_imag_ed7bb6(Call_real_imag_ed7bb6, Operator): ...
 
 class Call_real_imag_out_66edaf(Protocol):
     def __call__(_op, real: TensorLike, imag: TensorLike, *, out: A) -> A: ...
+class Operator_real_imag_out_66edaf(Call_real_imag_out_66edaf, Operator): ...
 
 class Call_real_imag_out_76d404(Protocol):
     @overload
@@ -2601,9 +2756,11 @@ class Call_real_imag_out_76d404(Protocol):
 
 class Call_repeats_output_size_18e488(Protocol):
     def __call__(_op, repeats: A, *, output_size: int | None = None) -> A: ...
+class Operator_repeats_output_size_18e488(Call_repeats_output_size_18e488, Operator): ...
 
 class Call_repeats_output_size_out_34151a(Protocol):
     def __call__(_op, repeats: TensorLike, *, output_size: int | None = None, out: A) -> A: ...
+class Operator_repeats_output_size_out_34151a(Call_repeats_output_size_out_34151a, Operator): ...
 
 class Call_repeats_output_size_self_dim_out_011edc(Protocol):
     @overload
@@ -2623,13 +2780,14 @@ class Call_repeats_output_size_self_dim_out_011edc(Protocol):
     @overload
     def __call__(_op, repeats: TensorLike, *, output_size: int | None = None, out: A) -> A: ...
 
-class Call_row_col_offset_dtype_layout_device_p_c51afe(Protocol):
+class Call_row_col_offset_dtype_layout_device_c51afe(Protocol):
     def __call__(
         _op, row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = "long", layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_row_col_offset_dtype_layout_device_c51afe(Call_row_col_offset_dtype_layout_device_c51afe, Operator): ...
 
-class Call_row_col_offset_dtype_layout_device_p_eed3fb(Protocol):
+class Call_row_col_offset_dtype_layout_device_eed3fb(Protocol):
     @overload
     def __call__(
         _op, row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = "long", layout: Layout | None = None,
@@ -2640,14 +2798,16 @@ class Call_row_col_offset_dtype_layout_device_p_eed3fb(Protocol):
 
 class Call_row_col_offset_out_acfb3b(Protocol):
     def __call__(_op, row: int, col: int, offset: int = 0, *, out: A) -> A: ...
+class Operator_row_col_offset_out_acfb3b(Call_row_col_offset_out_acfb3b, Operator): ...
 
 class Call_s_dtype_layout_device_pin_memory_3e26bf(Protocol):
     def __call__(
         _op, s: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_s_dtype_layout_device_pin_memory_3e26bf(Call_s_dtype_layout_device_pin_memory_3e26bf, Operator): ...
 
-class Call_s_dtype_layout_device_pin_memory_out_a3dc66(Protocol):
+class Call_s_dtype_layout_device_pin_memory_o_a3dc66(Protocol):
     @overload
     def __call__(
         _op, s: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -2658,32 +2818,41 @@ class Call_s_dtype_layout_device_pin_memory_out_a3dc66(Protocol):
 
 class Call_s_out_07877a(Protocol):
     def __call__(_op, s: Scalar, *, out: A) -> A: ...
+class Operator_s_out_07877a(Call_s_out_07877a, Operator): ...
 
 class Call_self_2dd67b(Protocol):
     def __call__(_op, self: TensorLike) -> None: ...
+class Operator_self_2dd67b(Call_self_2dd67b, Operator): ...
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_63eee1(Protocol):
     def __call__(_op, self: A) -> ops.factors.geqrf_default_result[A]: ...
+class Operator_self_63eee1(Call_self_63eee1, Operator): ...
 
 class Call_self_77cb51(Protocol):
     def __call__(_op, self: A) -> ops.activations.log_sigmoid_forward_default_result[A]: ...
+class Operator_self_77cb51(Call_self_77cb51, Operator): ...
 
 class Call_self_79762b(Protocol):
     def __call__(_op, self: TensorLike) -> bool: ...
+class Operator_self_79762b(Call_self_79762b, Operator): ...
 
 class Call_self_81ab8f(Protocol):
     def __call__(_op, self: A) -> ops.unary.frexp_Tensor_result[A]: ...
+class Operator_self_81ab8f(Call_self_81ab8f, Operator): ...
 
 class Call_self_97e722(Protocol):
     def __call__(_op, self: TensorLike) -> int: ...
+class Operator_self_97e722(Call_self_97e722, Operator): ...
 
 class Call_self_9c6271(Protocol):
     def __call__(_op, self: TensorLike) -> Scalar: ...
+class Operator_self_9c6271(Call_self_9c6271, Operator): ...
 
-class Call_self_A__upper_transpose_unitriangula_4f2f2c(Protocol):
+class Call_self_A__upper_transpose_unitriangu_4f2f2c(Protocol):
     @overload
     def __call__(
         _op, self: A, A_: A, upper: bool = True, transpose: bool = False, unitriangular: bool = False,
@@ -2696,8 +2865,9 @@ class Call_self_A__upper_transpose_unitriangula_4f2f2c(Protocol):
     def __call__(
         _op, self: NDArray[Any], A_: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False,
     ) -> ops.linear_algebra.triangular_solve_default_result[Tensor]: ...
+class Operator_self_A__upper_transpose_unitriangu_4f2f2c(Call_self_A__upper_transpose_unitriangu_4f2f2c, Operator): ...
 
-class Call_self_A__upper_transpose_unitriangula_50383c(Protocol):
+class Call_self_A__upper_transpose_unitriangu_50383c(Protocol):
     @overload
     def __call__(
         _op, self: A, A_: A, upper: bool = True, transpose: bool = False, unitriangular: bool = False,
@@ -2716,11 +2886,12 @@ class Call_self_A__upper_transpose_unitriangula_50383c(Protocol):
         *, X: A, M: A,
     ) -> ops.linear_algebra.triangular_solve_X_result[A]: ...
 
-class Call_self_A__upper_transpose_unitriangula_870578(Protocol):
+class Call_self_A__upper_transpose_unitriangu_870578(Protocol):
     def __call__(
         _op, self: TensorLike, A_: TensorLike, upper: bool = True, transpose: bool = False, unitriangular: bool = False,
         *, X: A, M: A,
     ) -> ops.linear_algebra.triangular_solve_X_result[A]: ...
+class Operator_self_A__upper_transpose_unitriangu_870578(Call_self_A__upper_transpose_unitriangu_870578, Operator): ...
 
 class Call_self_B_upper_left_unitriangular_0039b8(Protocol):
     @overload
@@ -2733,13 +2904,15 @@ class Call_self_B_upper_left_unitriangular_0039b8(Protocol):
     def __call__(
         _op, self: NDArray[Any], B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
     ) -> Tensor: ...
+class Operator_self_B_upper_left_unitriangular_0039b8(Call_self_B_upper_left_unitriangular_0039b8, Operator): ...
 
-class Call_self_B_upper_left_unitriangular_out_77eb54(Protocol):
+class Call_self_B_upper_left_unitriangular_ou_77eb54(Protocol):
     def __call__(
         _op, self: TensorLike, B: TensorLike, *, upper: bool, left: bool = True, unitriangular: bool = False, out: A,
     ) -> A: ...
+class Operator_self_B_upper_left_unitriangular_ou_77eb54(Call_self_B_upper_left_unitriangular_ou_77eb54, Operator): ...
 
-class Call_self_B_upper_left_unitriangular_out_c7f5f9(Protocol):
+class Call_self_B_upper_left_unitriangular_ou_c7f5f9(Protocol):
     @overload
     def __call__(_op, self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False) -> A: ...
     @overload
@@ -2764,9 +2937,11 @@ class Call_self_LU_data_LU_pivots_cdf910(Protocol):
     def __call__(_op, self: NDArray[Any], LU_data: Tensor, LU_pivots: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], LU_data: NDArray[Any], LU_pivots: Tensor) -> Tensor: ...
+class Operator_self_LU_data_LU_pivots_cdf910(Call_self_LU_data_LU_pivots_cdf910, Operator): ...
 
 class Call_self_LU_data_LU_pivots_out_5b5eb3(Protocol):
     def __call__(_op, self: TensorLike, LU_data: TensorLike, LU_pivots: TensorLike, *, out: A) -> A: ...
+class Operator_self_LU_data_LU_pivots_out_5b5eb3(Call_self_LU_data_LU_pivots_out_5b5eb3, Operator): ...
 
 class Call_self_LU_data_LU_pivots_out_819be5(Protocol):
     @overload
@@ -2782,9 +2957,11 @@ class Call_self_LU_data_LU_pivots_out_819be5(Protocol):
 
 class Call_self_UPLO_9d382f(Protocol):
     def __call__(_op, self: A, UPLO: str = "L") -> A: ...
+class Operator_self_UPLO_9d382f(Call_self_UPLO_9d382f, Operator): ...
 
 class Call_self_UPLO_c3576b(Protocol):
     def __call__(_op, self: A, UPLO: str = "L") -> ops.linear_algebra.linalg_eigh_default_result[A]: ...
+class Operator_self_UPLO_c3576b(Call_self_UPLO_c3576b, Operator): ...
 
 class Call_self_UPLO_eigvals_eigvecs_391087(Protocol):
     @overload
@@ -2798,9 +2975,11 @@ class Call_self_UPLO_eigvals_eigvecs_95e0c5(Protocol):
     def __call__(
         _op, self: TensorLike, UPLO: str = "L", *, eigvals: A, eigvecs: A,
     ) -> ops.linear_algebra.linalg_eigh_eigvals_result[A]: ...
+class Operator_self_UPLO_eigvals_eigvecs_95e0c5(Call_self_UPLO_eigvals_eigvecs_95e0c5, Operator): ...
 
 class Call_self_UPLO_out_3b5aa3(Protocol):
     def __call__(_op, self: TensorLike, UPLO: str = "L", *, out: A) -> A: ...
+class Operator_self_UPLO_out_3b5aa3(Call_self_UPLO_out_3b5aa3, Operator): ...
 
 class Call_self_UPLO_out_f2a639(Protocol):
     @overload
@@ -2810,6 +2989,7 @@ class Call_self_UPLO_out_f2a639(Protocol):
 
 class Call_self_a5fcef(Protocol):
     def __call__(_op, self: A) -> ops.linear_algebra.slogdet_default_result[A]: ...
+class Operator_self_a5fcef(Call_self_a5fcef, Operator): ...
 
 class Call_self_a_tau_898a1c(Protocol):
     @overload
@@ -2819,9 +2999,11 @@ class Call_self_a_tau_898a1c(Protocol):
 
 class Call_self_a_tau_9e8f7e(Protocol):
     def __call__(_op, self: TensorLike, *, a: A, tau: A) -> ops.factors.geqrf_a_result[A]: ...
+class Operator_self_a_tau_9e8f7e(Call_self_a_tau_9e8f7e, Operator): ...
 
 class Call_self_alpha_351742(Protocol):
     def __call__(_op, self: A, alpha: Scalar = 1.0) -> A: ...
+class Operator_self_alpha_351742(Call_self_alpha_351742, Operator): ...
 
 class Call_self_alpha_out_a36299(Protocol):
     @overload
@@ -2831,14 +3013,17 @@ class Call_self_alpha_out_a36299(Protocol):
 
 class Call_self_alpha_out_b7de50(Protocol):
     def __call__(_op, self: TensorLike, alpha: Scalar = 1.0, *, out: A) -> A: ...
+class Operator_self_alpha_out_b7de50(Call_self_alpha_out_b7de50, Operator): ...
 
 class Call_self_alpha_scale_input_scale_c713c0(Protocol):
     def __call__(_op, self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
+class Operator_self_alpha_scale_input_scale_c713c0(Call_self_alpha_scale_input_scale_c713c0, Operator): ...
 
 class Call_self_alpha_scale_input_scale_out_67a60b(Protocol):
     def __call__(
         _op, self: TensorLike, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: A,
     ) -> A: ...
+class Operator_self_alpha_scale_input_scale_out_67a60b(Call_self_alpha_scale_input_scale_out_67a60b, Operator): ...
 
 class Call_self_alpha_scale_input_scale_out_b1c0a9(Protocol):
     @overload
@@ -2850,9 +3035,11 @@ class Call_self_alpha_scale_input_scale_out_b1c0a9(Protocol):
 
 class Call_self_approximate_df514b(Protocol):
     def __call__(_op, self: A, *, approximate: str = "none") -> A: ...
+class Operator_self_approximate_df514b(Call_self_approximate_df514b, Operator): ...
 
 class Call_self_approximate_out_0cf829(Protocol):
     def __call__(_op, self: TensorLike, *, approximate: str = "none", out: A) -> A: ...
+class Operator_self_approximate_out_0cf829(Call_self_approximate_out_0cf829, Operator): ...
 
 class Call_self_approximate_out_946e7f(Protocol):
     @overload
@@ -2868,6 +3055,7 @@ class Call_self_assert_msg_1b660a(Protocol):
 
 class Call_self_assert_msg_c69df5(Protocol):
     def __call__(_op, self: TensorLike, assert_msg: str) -> None: ...
+class Operator_self_assert_msg_c69df5(Call_self_assert_msg_c69df5, Operator): ...
 
 class Call_self_atol_rtol_hermitian_114935(Protocol):
     @overload
@@ -2884,22 +3072,26 @@ class Call_self_atol_rtol_hermitian_114935(Protocol):
     def __call__(
         _op, self: NDArray[Any], *, atol: NDArray[Any] | None = None, rtol: Tensor, hermitian: bool = False,
     ) -> Tensor: ...
+class Operator_self_atol_rtol_hermitian_114935(Call_self_atol_rtol_hermitian_114935, Operator): ...
 
 class Call_self_atol_rtol_hermitian_a7a8fe(Protocol):
     def __call__(
         _op, self: A, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False,
     ) -> A: ...
+class Operator_self_atol_rtol_hermitian_a7a8fe(Call_self_atol_rtol_hermitian_a7a8fe, Operator): ...
 
 class Call_self_atol_rtol_hermitian_out_2bd246(Protocol):
     def __call__(
         _op, self: TensorLike, *, atol: TensorLike | None = None, rtol: TensorLike | None = None,
         hermitian: bool = False, out: A,
     ) -> A: ...
+class Operator_self_atol_rtol_hermitian_out_2bd246(Call_self_atol_rtol_hermitian_out_2bd246, Operator): ...
 
 class Call_self_atol_rtol_hermitian_out_4d22d8(Protocol):
     def __call__(
         _op, self: TensorLike, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: A,
     ) -> A: ...
+class Operator_self_atol_rtol_hermitian_out_4d22d8(Call_self_atol_rtol_hermitian_out_4d22d8, Operator): ...
 
 class Call_self_atol_rtol_hermitian_out_rcond_33d974(Protocol):
     @overload
@@ -2944,6 +3136,7 @@ class Call_self_atol_rtol_hermitian_out_rcond_33d974(Protocol):
 
 class Call_self_axis0_axis1_308013(Protocol):
     def __call__(_op, self: A, axis0: int, axis1: int) -> A: ...
+class Operator_self_axis0_axis1_308013(Call_self_axis0_axis1_308013, Operator): ...
 
 class Call_self_b_rcond_driver_a664b5(Protocol):
     @overload
@@ -2958,8 +3151,9 @@ class Call_self_b_rcond_driver_a664b5(Protocol):
     def __call__(
         _op, self: NDArray[Any], b: Tensor, rcond: float | None = None, *, driver: str | None = None,
     ) -> ops.factors.linalg_lstsq_default_result[Tensor]: ...
+class Operator_self_b_rcond_driver_a664b5(Call_self_b_rcond_driver_a664b5, Operator): ...
 
-class Call_self_b_rcond_driver_solution_residua_094dc1(Protocol):
+class Call_self_b_rcond_driver_solution_resid_094dc1(Protocol):
     @overload
     def __call__(
         _op, self: A, b: A, rcond: float | None = None, *, driver: str | None = None,
@@ -2978,11 +3172,12 @@ class Call_self_b_rcond_driver_solution_residua_094dc1(Protocol):
         residuals: A, rank: A, singular_values: A,
     ) -> ops.factors.linalg_lstsq_out_result[A]: ...
 
-class Call_self_b_rcond_driver_solution_residua_4eee09(Protocol):
+class Call_self_b_rcond_driver_solution_resid_4eee09(Protocol):
     def __call__(
         _op, self: TensorLike, b: TensorLike, rcond: float | None = None, *, driver: str | None = None, solution: A,
         residuals: A, rank: A, singular_values: A,
     ) -> ops.factors.linalg_lstsq_out_result[A]: ...
+class Operator_self_b_rcond_driver_solution_resid_4eee09(Call_self_b_rcond_driver_solution_resid_4eee09, Operator): ...
 
 class Call_self_batch1_batch2_beta_alpha_e6e90e(Protocol):
     @overload
@@ -2999,14 +3194,17 @@ class Call_self_batch1_batch2_beta_alpha_e6e90e(Protocol):
     def __call__(
         _op, self: NDArray[Any], batch1: NDArray[Any], batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1,
     ) -> Tensor: ...
+class Operator_self_batch1_batch2_beta_alpha_e6e90e(Call_self_batch1_batch2_beta_alpha_e6e90e, Operator): ...
 
 class Call_self_batch1_batch2_beta_alpha_f1e803(Protocol):
     def __call__(_op, self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+class Operator_self_batch1_batch2_beta_alpha_f1e803(Call_self_batch1_batch2_beta_alpha_f1e803, Operator): ...
 
 class Call_self_batch1_batch2_beta_alpha_out_4cc47c(Protocol):
     def __call__(
         _op, self: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A,
     ) -> A: ...
+class Operator_self_batch1_batch2_beta_alpha_out_4cc47c(Call_self_batch1_batch2_beta_alpha_out_4cc47c, Operator): ...
 
 class Call_self_batch1_batch2_beta_alpha_out_da315b(Protocol):
     @overload
@@ -3030,6 +3228,7 @@ class Call_self_batch1_batch2_beta_alpha_out_da315b(Protocol):
 
 class Call_self_beta_threshold_dd6c26(Protocol):
     def __call__(_op, self: A, beta: Scalar = 1, threshold: Scalar = 20) -> A: ...
+class Operator_self_beta_threshold_dd6c26(Call_self_beta_threshold_dd6c26, Operator): ...
 
 class Call_self_beta_threshold_out_4a91b3(Protocol):
     @overload
@@ -3039,9 +3238,11 @@ class Call_self_beta_threshold_out_4a91b3(Protocol):
 
 class Call_self_beta_threshold_out_d77aac(Protocol):
     def __call__(_op, self: TensorLike, beta: Scalar = 1, threshold: Scalar = 20, *, out: A) -> A: ...
+class Operator_self_beta_threshold_out_d77aac(Call_self_beta_threshold_out_d77aac, Operator): ...
 
 class Call_self_bins_min_max_329c19(Protocol):
     def __call__(_op, self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> A: ...
+class Operator_self_bins_min_max_329c19(Call_self_bins_min_max_329c19, Operator): ...
 
 class Call_self_bins_min_max_out_31831e(Protocol):
     @overload
@@ -3051,6 +3252,7 @@ class Call_self_bins_min_max_out_31831e(Protocol):
 
 class Call_self_bins_min_max_out_b23321(Protocol):
     def __call__(_op, self: TensorLike, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
+class Operator_self_bins_min_max_out_b23321(Call_self_bins_min_max_out_b23321, Operator): ...
 
 class Call_self_bins_range_weight_density_2bc6aa(Protocol):
     @overload
@@ -3068,6 +3270,7 @@ class Call_self_bins_range_weight_density_2bc6aa(Protocol):
         _op, self: NDArray[Any], bins: Sequence[int], range: Sequence[float] | None = None, *, weight: Tensor,
         density: bool = False,
     ) -> ops.sorting.histogramdd_default_result[Tensor]: ...
+class Operator_self_bins_range_weight_density_2bc6aa(Call_self_bins_range_weight_density_2bc6aa, Operator): ...
 
 class Call_self_bins_range_weight_density_5b8152(Protocol):
     @overload
@@ -3085,6 +3288,7 @@ class Call_self_bins_range_weight_density_5b8152(Protocol):
         _op, self: NDArray[Any], bins: Sequence[int], *, range: Sequence[float] | None = None, weight: Tensor,
         density: bool = False,
     ) -> Tensor: ...
+class Operator_self_bins_range_weight_density_5b8152(Call_self_bins_range_weight_density_5b8152, Operator): ...
 
 class Call_self_bins_range_weight_density_7e42e9(Protocol):
     @overload
@@ -3102,6 +3306,7 @@ class Call_self_bins_range_weight_density_7e42e9(Protocol):
         _op, self: NDArray[Any], bins: int = 100, *, range: Sequence[float] | None = None, weight: Tensor,
         density: bool = False,
     ) -> ops.sorting.histogram_bin_ct_result[Tensor]: ...
+class Operator_self_bins_range_weight_density_7e42e9(Call_self_bins_range_weight_density_7e42e9, Operator): ...
 
 class Call_self_bins_range_weight_density_8501c9(Protocol):
     @overload
@@ -3124,6 +3329,7 @@ class Call_self_bins_range_weight_density_8501c9(Protocol):
         _op, self: NDArray[Any], bins: Sequence[NDArray[Any]], range: Sequence[float] | None = None, *, weight: Tensor,
         density: bool = False,
     ) -> ops.sorting.histogramdd_TensorList_bins_result[Tensor]: ...
+class Operator_self_bins_range_weight_density_8501c9(Call_self_bins_range_weight_density_8501c9, Operator): ...
 
 class Call_self_bins_range_weight_density_8d3882(Protocol):
     @overload
@@ -3141,6 +3347,7 @@ class Call_self_bins_range_weight_density_8d3882(Protocol):
         _op, self: NDArray[Any], bins: Sequence[int], *, range: Sequence[float] | None = None, weight: Tensor,
         density: bool = False,
     ) -> list[Tensor]: ...
+class Operator_self_bins_range_weight_density_8d3882(Call_self_bins_range_weight_density_8d3882, Operator): ...
 
 class Call_self_bins_range_weight_density_be6fa3(Protocol):
     @overload
@@ -3157,6 +3364,7 @@ class Call_self_bins_range_weight_density_be6fa3(Protocol):
         _op, self: NDArray[Any], bins: int, range: Sequence[float] | None = None, *, weight: Tensor,
         density: bool = False,
     ) -> ops.sorting.histogramdd_int_bins_result[Tensor]: ...
+class Operator_self_bins_range_weight_density_be6fa3(Call_self_bins_range_weight_density_be6fa3, Operator): ...
 
 class Call_self_bins_range_weight_density_d1c62d(Protocol):
     @overload
@@ -3209,11 +3417,12 @@ class Call_self_bins_range_weight_density_d1c62d(Protocol):
         density: bool = False,
     ) -> ops.sorting.histogramdd_TensorList_bins_result[Tensor]: ...
 
-class Call_self_bins_range_weight_density_hist_00dc03(Protocol):
+class Call_self_bins_range_weight_density_his_00dc03(Protocol):
     def __call__(
         _op, self: TensorLike, bins: int = 100, *, range: Sequence[float] | None = None,
         weight: TensorLike | None = None, density: bool = False, hist: A, bin_edges: A,
     ) -> ops.sorting.histogram_bin_ct_out_result[A]: ...
+class Operator_self_bins_range_weight_density_his_00dc03(Call_self_bins_range_weight_density_his_00dc03, Operator): ...
 
 class Call_self_bins_range_weight_density_out_04a1bb(Protocol):
     @overload
@@ -3242,12 +3451,14 @@ class Call_self_bins_range_weight_density_out_62b220(Protocol):
         _op, self: TensorLike, bins: Sequence[int], *, range: Sequence[float] | None = None,
         weight: TensorLike | None = None, density: bool = False, out: A,
     ) -> A: ...
+class Operator_self_bins_range_weight_density_out_62b220(Call_self_bins_range_weight_density_out_62b220, Operator): ...
 
 class Call_self_bins_range_weight_density_out_7a2f4f(Protocol):
     def __call__(
         _op, self: TensorLike, bins: Sequence[int], *, range: Sequence[float] | None = None,
         weight: TensorLike | None = None, density: bool = False, out: Sequence[TensorLike],
     ) -> None: ...
+class Operator_self_bins_range_weight_density_out_7a2f4f(Call_self_bins_range_weight_density_out_7a2f4f, Operator): ...
 
 class Call_self_bins_range_weight_density_out_bd32f0(Protocol):
     @overload
@@ -3286,6 +3497,7 @@ class Call_self_bins_weight_density_2548c8(Protocol):
     def __call__(
         _op, self: NDArray[Any], bins: Sequence[NDArray[Any]], *, weight: Tensor, density: bool = False,
     ) -> Tensor: ...
+class Operator_self_bins_weight_density_2548c8(Call_self_bins_weight_density_2548c8, Operator): ...
 
 class Call_self_bins_weight_density_2858f2(Protocol):
     @overload
@@ -3304,8 +3516,9 @@ class Call_self_bins_weight_density_2858f2(Protocol):
     def __call__(
         _op, self: NDArray[Any], bins: NDArray[Any], *, weight: Tensor, density: bool = False,
     ) -> ops.sorting.histogram_bins_tensor_result[Tensor]: ...
+class Operator_self_bins_weight_density_2858f2(Call_self_bins_weight_density_2858f2, Operator): ...
 
-class Call_self_bins_weight_density_hist_bin_ed_4001b7(Protocol):
+class Call_self_bins_weight_density_hist_bin_4001b7(Protocol):
     @overload
     def __call__(
         _op, self: A, bins: A, *, weight: A | None = None, density: bool = False,
@@ -3348,17 +3561,19 @@ class Call_self_bins_weight_density_hist_bin_ed_4001b7(Protocol):
         weight: TensorLike | None = None, density: bool = False, hist: A, bin_edges: A,
     ) -> ops.sorting.histogram_bin_ct_out_result[A]: ...
 
-class Call_self_bins_weight_density_hist_bin_ed_e43e02(Protocol):
+class Call_self_bins_weight_density_hist_bin_e43e02(Protocol):
     def __call__(
         _op, self: TensorLike, bins: TensorLike, *, weight: TensorLike | None = None, density: bool = False, hist: A,
         bin_edges: A,
     ) -> ops.sorting.histogram_bins_tensor_out_result[A]: ...
+class Operator_self_bins_weight_density_hist_bin_e43e02(Call_self_bins_weight_density_hist_bin_e43e02, Operator): ...
 
 class Call_self_bins_weight_density_out_48f042(Protocol):
     def __call__(
         _op, self: TensorLike, bins: Sequence[TensorLike], *, weight: TensorLike | None = None, density: bool = False,
         out: A,
     ) -> A: ...
+class Operator_self_bins_weight_density_out_48f042(Call_self_bins_weight_density_out_48f042, Operator): ...
 
 class Call_self_bins_weight_density_out_7e6f4f(Protocol):
     @overload
@@ -3392,11 +3607,13 @@ class Call_self_boundaries_out_int32_right_253f60(Protocol):
     def __call__(
         _op, self: NDArray[Any], boundaries: Tensor, *, out_int32: bool = False, right: bool = False,
     ) -> Tensor: ...
+class Operator_self_boundaries_out_int32_right_253f60(Call_self_boundaries_out_int32_right_253f60, Operator): ...
 
 class Call_self_boundaries_out_int32_right_35a25c(Protocol):
     def __call__(_op, self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
+class Operator_self_boundaries_out_int32_right_35a25c(Call_self_boundaries_out_int32_right_35a25c, Operator): ...
 
-class Call_self_boundaries_out_int32_right_out_30c052(Protocol):
+class Call_self_boundaries_out_int32_right_ou_30c052(Protocol):
     @overload
     def __call__(_op, self: A, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
     @overload
@@ -3418,18 +3635,21 @@ class Call_self_boundaries_out_int32_right_out_30c052(Protocol):
         _op, self: Scalar, boundaries: TensorLike, *, out_int32: bool = False, right: bool = False, out: A,
     ) -> A: ...
 
-class Call_self_boundaries_out_int32_right_out_61cc9c(Protocol):
+class Call_self_boundaries_out_int32_right_ou_61cc9c(Protocol):
     def __call__(
         _op, self: Scalar, boundaries: TensorLike, *, out_int32: bool = False, right: bool = False, out: A,
     ) -> A: ...
+class Operator_self_boundaries_out_int32_right_ou_61cc9c(Call_self_boundaries_out_int32_right_ou_61cc9c, Operator): ...
 
-class Call_self_boundaries_out_int32_right_out_7739a5(Protocol):
+class Call_self_boundaries_out_int32_right_ou_7739a5(Protocol):
     def __call__(
         _op, self: TensorLike, boundaries: TensorLike, *, out_int32: bool = False, right: bool = False, out: A,
     ) -> A: ...
+class Operator_self_boundaries_out_int32_right_ou_7739a5(Call_self_boundaries_out_int32_right_ou_7739a5, Operator): ...
 
 class Call_self_chunks_dim_3ee78b(Protocol):
     def __call__(_op, self: A, chunks: int, dim: int = 0) -> list[A]: ...
+class Operator_self_chunks_dim_3ee78b(Call_self_chunks_dim_3ee78b, Operator): ...
 
 class Call_self_correction_fweights_aweights_e51733(Protocol):
     @overload
@@ -3447,12 +3667,15 @@ class Call_self_correction_fweights_aweights_e51733(Protocol):
     def __call__(
         _op, self: NDArray[Any], *, correction: int = 1, fweights: NDArray[Any] | None = None, aweights: Tensor,
     ) -> Tensor: ...
+class Operator_self_correction_fweights_aweights_e51733(Call_self_correction_fweights_aweights_e51733, Operator): ...
 
 class Call_self_d16298(Protocol):
     def __call__(_op, self: A) -> list[A]: ...
+class Operator_self_d16298(Call_self_d16298, Operator): ...
 
 class Call_self_d53b31(Protocol):
     def __call__(_op, self: A) -> ops.linear_algebra.linalg_eig_default_result[A]: ...
+class Operator_self_d53b31(Call_self_d53b31, Operator): ...
 
 class Call_self_decimals_51778a(Protocol):
     @overload
@@ -3462,12 +3685,15 @@ class Call_self_decimals_51778a(Protocol):
 
 class Call_self_decimals_b7f69e(Protocol):
     def __call__(_op, self: A, *, decimals: int = 0) -> A: ...
+class Operator_self_decimals_b7f69e(Call_self_decimals_b7f69e, Operator): ...
 
 class Call_self_decimals_b932cf(Protocol):
     def __call__(_op, self: A, *, decimals: int) -> A: ...
+class Operator_self_decimals_b932cf(Call_self_decimals_b932cf, Operator): ...
 
 class Call_self_decimals_out_293398(Protocol):
     def __call__(_op, self: TensorLike, *, decimals: int = 0, out: A) -> A: ...
+class Operator_self_decimals_out_293398(Call_self_decimals_out_293398, Operator): ...
 
 class Call_self_decimals_out_9ab0f1(Protocol):
     @overload
@@ -3481,6 +3707,7 @@ class Call_self_decimals_out_9ab0f1(Protocol):
 
 class Call_self_decimals_out_a58381(Protocol):
     def __call__(_op, self: TensorLike, *, decimals: int, out: A) -> A: ...
+class Operator_self_decimals_out_a58381(Call_self_decimals_out_a58381, Operator): ...
 
 class Call_self_decimals_out_d97ecb(Protocol):
     @overload
@@ -3488,17 +3715,20 @@ class Call_self_decimals_out_d97ecb(Protocol):
     @overload
     def __call__(_op, self: TensorLike, *, decimals: int = 0, out: A) -> A: ...
 
-class Call_self_device_dtype_non_blocking_copy_f0c969(Protocol):
+class Call_self_device_dtype_non_blocking_cop_f0c969(Protocol):
     def __call__(
         _op, self: A, device: Device | str, dtype: DTypeLike, non_blocking: bool = False, copy: bool = False,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_device_dtype_non_blocking_cop_f0c969(Call_self_device_dtype_non_blocking_cop_f0c969, Operator): ...
 
 class Call_self_diagonal_837910(Protocol):
     def __call__(_op, self: A, diagonal: int = 0) -> A: ...
+class Operator_self_diagonal_837910(Call_self_diagonal_837910, Operator): ...
 
 class Call_self_diagonal_out_3e8269(Protocol):
     def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
+class Operator_self_diagonal_out_3e8269(Call_self_diagonal_out_3e8269, Operator): ...
 
 class Call_self_diagonal_out_89c35a(Protocol):
     @overload
@@ -3508,6 +3738,7 @@ class Call_self_diagonal_out_89c35a(Protocol):
 
 class Call_self_dim0_dim1_e1f2e8(Protocol):
     def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
+class Operator_self_dim0_dim1_e1f2e8(Call_self_dim0_dim1_e1f2e8, Operator): ...
 
 class Call_self_dim0_dim1_out_4b5db0(Protocol):
     @overload
@@ -3517,18 +3748,23 @@ class Call_self_dim0_dim1_out_4b5db0(Protocol):
 
 class Call_self_dim0_dim1_out_c52120(Protocol):
     def __call__(_op, self: TensorLike, dim0: int, dim1: int, *, out: A) -> A: ...
+class Operator_self_dim0_dim1_out_c52120(Call_self_dim0_dim1_out_c52120, Operator): ...
 
 class Call_self_dim_1b8dab(Protocol):
     def __call__(_op, self: A, dim: int = -1) -> A: ...
+class Operator_self_dim_1b8dab(Call_self_dim_1b8dab, Operator): ...
 
 class Call_self_dim_2c39a5(Protocol):
     def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
+class Operator_self_dim_2c39a5(Call_self_dim_2c39a5, Operator): ...
 
 class Call_self_dim_387a64(Protocol):
     def __call__(_op, self: A, dim: int) -> A: ...
+class Operator_self_dim_387a64(Call_self_dim_387a64, Operator): ...
 
 class Call_self_dim_3aaaf4(Protocol):
     def __call__(_op, self: A, dim: Sequence[int] | int | None = None) -> A: ...
+class Operator_self_dim_3aaaf4(Call_self_dim_3aaaf4, Operator): ...
 
 class Call_self_dim_78c31e(Protocol):
     @overload
@@ -3540,42 +3776,51 @@ class Call_self_dim_78c31e(Protocol):
 
 class Call_self_dim_89030b(Protocol):
     def __call__(_op, self: A, dim: int) -> ops.reductions.cummin_default_result[A]: ...
+class Operator_self_dim_89030b(Call_self_dim_89030b, Operator): ...
 
 class Call_self_dim_98fd73(Protocol):
     def __call__(_op, self: TensorLike, dim: int) -> int: ...
+class Operator_self_dim_98fd73(Call_self_dim_98fd73, Operator): ...
 
 class Call_self_dim_ca4196(Protocol):
     def __call__(_op, self: A, dim: int = 0) -> list[A]: ...
+class Operator_self_dim_ca4196(Call_self_dim_ca4196, Operator): ...
 
 class Call_self_dim_correction_keepdim_100df3(Protocol):
     def __call__(
         _op, self: A, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None,
         keepdim: bool = False,
     ) -> tuple[A, A]: ...
+class Operator_self_dim_correction_keepdim_100df3(Call_self_dim_correction_keepdim_100df3, Operator): ...
 
 class Call_self_dim_correction_keepdim_ec04c6(Protocol):
     def __call__(
         _op, self: A, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None,
         keepdim: bool = False,
     ) -> A: ...
+class Operator_self_dim_correction_keepdim_ec04c6(Call_self_dim_correction_keepdim_ec04c6, Operator): ...
 
-class Call_self_dim_correction_keepdim_out0_out_6feece(Protocol):
+class Call_self_dim_correction_keepdim_out0_o_6feece(Protocol):
     def __call__(
         _op, self: TensorLike, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None,
         keepdim: bool = False, out0: A, out1: A,
     ) -> tuple[A, A]: ...
+class Operator_self_dim_correction_keepdim_out0_o_6feece(Call_self_dim_correction_keepdim_out0_o_6feece, Operator): ...
 
 class Call_self_dim_correction_keepdim_out_633d42(Protocol):
     def __call__(
         _op, self: TensorLike, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None,
         keepdim: bool = False, out: A,
     ) -> A: ...
+class Operator_self_dim_correction_keepdim_out_633d42(Call_self_dim_correction_keepdim_out_633d42, Operator): ...
 
 class Call_self_dim_descending_0adb53(Protocol):
     def __call__(_op, self: A, dim: int = -1, descending: bool = False) -> A: ...
+class Operator_self_dim_descending_0adb53(Call_self_dim_descending_0adb53, Operator): ...
 
 class Call_self_dim_descending_58c565(Protocol):
     def __call__(_op, self: A, dim: int = -1, descending: bool = False) -> ops.sorting.sort_default_result[A]: ...
+class Operator_self_dim_descending_58c565(Call_self_dim_descending_58c565, Operator): ...
 
 class Call_self_dim_descending_stable_out_684519(Protocol):
     @overload
@@ -3585,12 +3830,7 @@ class Call_self_dim_descending_stable_out_684519(Protocol):
     @overload
     def __call__(_op, self: TensorLike, *, stable: bool, dim: int = -1, descending: bool = False, out: A) -> A: ...
 
-class Call_self_dim_descending_values_indices_6e0c1e(Protocol):
-    def __call__(
-        _op, self: TensorLike, dim: int = -1, descending: bool = False, *, values: A, indices: A,
-    ) -> ops.sorting.sort_values_result[A]: ...
-
-class Call_self_dim_descending_values_indices_s_6dec5a(Protocol):
+class Call_self_dim_descending_values_indices_6dec5a(Protocol):
     @overload
     def __call__(_op, self: A, dim: int = -1, descending: bool = False) -> ops.sorting.sort_default_result[A]: ...
     @overload
@@ -3606,11 +3846,19 @@ class Call_self_dim_descending_values_indices_s_6dec5a(Protocol):
         _op, self: TensorLike, *, stable: bool | None, dim: int = -1, descending: bool = False, values: A, indices: A,
     ) -> ops.sorting.sort_values_stable_result[A]: ...
 
+class Call_self_dim_descending_values_indices_6e0c1e(Protocol):
+    def __call__(
+        _op, self: TensorLike, dim: int = -1, descending: bool = False, *, values: A, indices: A,
+    ) -> ops.sorting.sort_values_result[A]: ...
+class Operator_self_dim_descending_values_indices_6e0c1e(Call_self_dim_descending_values_indices_6e0c1e, Operator): ...
+
 class Call_self_dim_dtype_4728c3(Protocol):
     def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
+class Operator_self_dim_dtype_4728c3(Call_self_dim_dtype_4728c3, Operator): ...
 
 class Call_self_dim_dtype_e92674(Protocol):
     def __call__(_op, self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
+class Operator_self_dim_dtype_e92674(Call_self_dim_dtype_e92674, Operator): ...
 
 class Call_self_dim_dtype_out_1b6dd6(Protocol):
     @overload
@@ -3620,9 +3868,11 @@ class Call_self_dim_dtype_out_1b6dd6(Protocol):
 
 class Call_self_dim_dtype_out_46fb13(Protocol):
     def __call__(_op, self: TensorLike, dim: int, *, dtype: DTypeLike | None = None, out: A) -> A: ...
+class Operator_self_dim_dtype_out_46fb13(Call_self_dim_dtype_out_46fb13, Operator): ...
 
 class Call_self_dim_dtype_out_770b7c(Protocol):
     def __call__(_op, self: TensorLike, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
+class Operator_self_dim_dtype_out_770b7c(Call_self_dim_dtype_out_770b7c, Operator): ...
 
 class Call_self_dim_dtype_out_84ea48(Protocol):
     @overload
@@ -3632,15 +3882,19 @@ class Call_self_dim_dtype_out_84ea48(Protocol):
 
 class Call_self_dim_ed84cd(Protocol):
     def __call__(_op, self: A, dim: int | None = None) -> A: ...
+class Operator_self_dim_ed84cd(Call_self_dim_ed84cd, Operator): ...
 
 class Call_self_dim_edge_order_15afd8(Protocol):
     def __call__(_op, self: A, *, dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+class Operator_self_dim_edge_order_15afd8(Call_self_dim_edge_order_15afd8, Operator): ...
 
 class Call_self_dim_f66898(Protocol):
     def __call__(_op, self: A, dim: int) -> ops.reductions.cummax_default_result[A]: ...
+class Operator_self_dim_f66898(Call_self_dim_f66898, Operator): ...
 
 class Call_self_dim_half_to_float_3b082f(Protocol):
     def __call__(_op, self: A, dim: int, half_to_float: bool) -> A: ...
+class Operator_self_dim_half_to_float_3b082f(Call_self_dim_half_to_float_3b082f, Operator): ...
 
 class Call_self_dim_half_to_float_out_11a2c6(Protocol):
     @overload
@@ -3650,9 +3904,11 @@ class Call_self_dim_half_to_float_out_11a2c6(Protocol):
 
 class Call_self_dim_half_to_float_out_e94933(Protocol):
     def __call__(_op, self: TensorLike, dim: int, half_to_float: bool, *, out: A) -> A: ...
+class Operator_self_dim_half_to_float_out_e94933(Call_self_dim_half_to_float_out_e94933, Operator): ...
 
 class Call_self_dim_index_4c5586(Protocol):
     def __call__(_op, self: A, dim: int, index: int) -> A: ...
+class Operator_self_dim_index_4c5586(Call_self_dim_index_4c5586, Operator): ...
 
 class Call_self_dim_index_9833a9(Protocol):
     @overload
@@ -3661,6 +3917,7 @@ class Call_self_dim_index_9833a9(Protocol):
     def __call__(_op, self: Tensor, dim: int, index: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor) -> Tensor: ...
+class Operator_self_dim_index_9833a9(Call_self_dim_index_9833a9, Operator): ...
 
 class Call_self_dim_index_out_21d901(Protocol):
     @overload
@@ -3680,9 +3937,11 @@ class Call_self_dim_index_out_490600(Protocol):
 
 class Call_self_dim_index_out_be53fb(Protocol):
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, out: A) -> A: ...
+class Operator_self_dim_index_out_be53fb(Call_self_dim_index_out_be53fb, Operator): ...
 
 class Call_self_dim_index_out_d732d6(Protocol):
     def __call__(_op, self: TensorLike, dim: int, index: int, *, out: A) -> A: ...
+class Operator_self_dim_index_out_d732d6(Call_self_dim_index_out_d732d6, Operator): ...
 
 class Call_self_dim_index_source_5ca6c8(Protocol):
     @overload
@@ -3693,6 +3952,7 @@ class Call_self_dim_index_source_5ca6c8(Protocol):
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, source: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor) -> Tensor: ...
+class Operator_self_dim_index_source_5ca6c8(Call_self_dim_index_source_5ca6c8, Operator): ...
 
 class Call_self_dim_index_source_alpha_5140e5(Protocol):
     @overload
@@ -3709,9 +3969,11 @@ class Call_self_dim_index_source_alpha_5140e5(Protocol):
     def __call__(
         _op, self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor, *, alpha: Scalar = 1,
     ) -> Tensor: ...
+class Operator_self_dim_index_source_alpha_5140e5(Call_self_dim_index_source_alpha_5140e5, Operator): ...
 
 class Call_self_dim_index_source_alpha_f6449b(Protocol):
     def __call__(_op, self: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
+class Operator_self_dim_index_source_alpha_f6449b(Call_self_dim_index_source_alpha_f6449b, Operator): ...
 
 class Call_self_dim_index_source_alpha_out_9d1c00(Protocol):
     @overload
@@ -3737,12 +3999,15 @@ class Call_self_dim_index_source_alpha_out_ee7e9f(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1, out: A,
     ) -> A: ...
+class Operator_self_dim_index_source_alpha_out_ee7e9f(Call_self_dim_index_source_alpha_out_ee7e9f, Operator): ...
 
 class Call_self_dim_index_source_c04119(Protocol):
     def __call__(_op, self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
+class Operator_self_dim_index_source_c04119(Call_self_dim_index_source_c04119, Operator): ...
 
 class Call_self_dim_index_source_out_53338a(Protocol):
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
+class Operator_self_dim_index_source_out_53338a(Call_self_dim_index_source_out_53338a, Operator): ...
 
 class Call_self_dim_index_source_out_ef1a28(Protocol):
     @overload
@@ -3756,7 +4021,7 @@ class Call_self_dim_index_source_out_ef1a28(Protocol):
     @overload
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
 
-class Call_self_dim_index_source_reduce_include_131582(Protocol):
+class Call_self_dim_index_source_reduce_inclu_131582(Protocol):
     @overload
     def __call__(_op, self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
     @overload
@@ -3778,18 +4043,20 @@ class Call_self_dim_index_source_reduce_include_131582(Protocol):
         include_self: bool = True, out: A,
     ) -> A: ...
 
-class Call_self_dim_index_source_reduce_include_72160b(Protocol):
+class Call_self_dim_index_source_reduce_inclu_72160b(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, reduce: str, *,
         include_self: bool = True, out: A,
     ) -> A: ...
+class Operator_self_dim_index_source_reduce_inclu_72160b(Call_self_dim_index_source_reduce_inclu_72160b, Operator): ...
 
-class Call_self_dim_index_source_reduce_include_82ea81(Protocol):
+class Call_self_dim_index_source_reduce_inclu_82ea81(Protocol):
     def __call__(
         _op, self: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True,
     ) -> A: ...
+class Operator_self_dim_index_source_reduce_inclu_82ea81(Call_self_dim_index_source_reduce_inclu_82ea81, Operator): ...
 
-class Call_self_dim_index_source_reduce_include_95b2c5(Protocol):
+class Call_self_dim_index_source_reduce_inclu_95b2c5(Protocol):
     @overload
     def __call__(_op, self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
     @overload
@@ -3805,6 +4072,7 @@ class Call_self_dim_index_source_reduce_include_95b2c5(Protocol):
         _op, self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor, reduce: str, *,
         include_self: bool = True,
     ) -> Tensor: ...
+class Operator_self_dim_index_source_reduce_inclu_95b2c5(Call_self_dim_index_source_reduce_inclu_95b2c5, Operator): ...
 
 class Call_self_dim_index_sparse_grad_ce0285(Protocol):
     @overload
@@ -3813,6 +4081,7 @@ class Call_self_dim_index_sparse_grad_ce0285(Protocol):
     def __call__(_op, self: Tensor, dim: int, index: TensorLike, *, sparse_grad: bool = False) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor: ...
+class Operator_self_dim_index_sparse_grad_ce0285(Call_self_dim_index_sparse_grad_ce0285, Operator): ...
 
 class Call_self_dim_index_sparse_grad_out_710e23(Protocol):
     @overload
@@ -3826,6 +4095,7 @@ class Call_self_dim_index_sparse_grad_out_710e23(Protocol):
 
 class Call_self_dim_index_sparse_grad_out_fff06e(Protocol):
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, sparse_grad: bool = False, out: A) -> A: ...
+class Operator_self_dim_index_sparse_grad_out_fff06e(Call_self_dim_index_sparse_grad_out_fff06e, Operator): ...
 
 class Call_self_dim_index_src_1b6c53(Protocol):
     @overload
@@ -3836,9 +4106,11 @@ class Call_self_dim_index_src_1b6c53(Protocol):
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor) -> Tensor: ...
+class Operator_self_dim_index_src_1b6c53(Call_self_dim_index_src_1b6c53, Operator): ...
 
 class Call_self_dim_index_src_b7cdef(Protocol):
     def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+class Operator_self_dim_index_src_b7cdef(Call_self_dim_index_src_b7cdef, Operator): ...
 
 class Call_self_dim_index_src_out_6c811b(Protocol):
     @overload
@@ -3854,6 +4126,7 @@ class Call_self_dim_index_src_out_6c811b(Protocol):
 
 class Call_self_dim_index_src_out_849a13(Protocol):
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
+class Operator_self_dim_index_src_out_849a13(Call_self_dim_index_src_out_849a13, Operator): ...
 
 class Call_self_dim_index_src_reduce_2e94ac(Protocol):
     @overload
@@ -3864,17 +4137,20 @@ class Call_self_dim_index_src_reduce_2e94ac(Protocol):
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike, *, reduce: str) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor, *, reduce: str) -> Tensor: ...
+class Operator_self_dim_index_src_reduce_2e94ac(Call_self_dim_index_src_reduce_2e94ac, Operator): ...
 
 class Call_self_dim_index_src_reduce_fcdf62(Protocol):
     def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
+class Operator_self_dim_index_src_reduce_fcdf62(Call_self_dim_index_src_reduce_fcdf62, Operator): ...
 
-class Call_self_dim_index_src_reduce_include_se_218f9d(Protocol):
+class Call_self_dim_index_src_reduce_include_218f9d(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True,
         out: A,
     ) -> A: ...
+class Operator_self_dim_index_src_reduce_include_218f9d(Call_self_dim_index_src_reduce_include_218f9d, Operator): ...
 
-class Call_self_dim_index_src_reduce_include_se_76d075(Protocol):
+class Call_self_dim_index_src_reduce_include_76d075(Protocol):
     @overload
     def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
     @overload
@@ -3895,7 +4171,7 @@ class Call_self_dim_index_src_reduce_include_se_76d075(Protocol):
         out: A,
     ) -> A: ...
 
-class Call_self_dim_index_src_reduce_include_se_bb7d60(Protocol):
+class Call_self_dim_index_src_reduce_include_bb7d60(Protocol):
     @overload
     def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
     @overload
@@ -3910,14 +4186,17 @@ class Call_self_dim_index_src_reduce_include_se_bb7d60(Protocol):
     def __call__(
         _op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor, reduce: str, *, include_self: bool = True,
     ) -> Tensor: ...
+class Operator_self_dim_index_src_reduce_include_bb7d60(Call_self_dim_index_src_reduce_include_bb7d60, Operator): ...
 
-class Call_self_dim_index_src_reduce_include_se_ddfed0(Protocol):
+class Call_self_dim_index_src_reduce_include_ddfed0(Protocol):
     def __call__(
         _op, self: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True,
     ) -> A: ...
+class Operator_self_dim_index_src_reduce_include_ddfed0(Call_self_dim_index_src_reduce_include_ddfed0, Operator): ...
 
 class Call_self_dim_index_src_reduce_out_096e7f(Protocol):
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, reduce: str, out: A) -> A: ...
+class Operator_self_dim_index_src_reduce_out_096e7f(Call_self_dim_index_src_reduce_out_096e7f, Operator): ...
 
 class Call_self_dim_index_src_value_reduce_d1ad68(Protocol):
     @overload
@@ -3929,7 +4208,7 @@ class Call_self_dim_index_src_value_reduce_d1ad68(Protocol):
     @overload
     def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
 
-class Call_self_dim_index_src_value_reduce_out_e80672(Protocol):
+class Call_self_dim_index_src_value_reduce_ou_e80672(Protocol):
     @overload
     def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
     @overload
@@ -3974,6 +4253,7 @@ class Call_self_dim_index_value_845a82(Protocol):
     def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: Scalar) -> Tensor: ...
+class Operator_self_dim_index_value_845a82(Call_self_dim_index_value_845a82, Operator): ...
 
 class Call_self_dim_index_value_cc7923(Protocol):
     @overload
@@ -3983,9 +4263,11 @@ class Call_self_dim_index_value_cc7923(Protocol):
 
 class Call_self_dim_index_value_e1caf0(Protocol):
     def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+class Operator_self_dim_index_value_e1caf0(Call_self_dim_index_value_e1caf0, Operator): ...
 
 class Call_self_dim_index_value_e70c66(Protocol):
     def __call__(_op, self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
+class Operator_self_dim_index_value_e70c66(Call_self_dim_index_value_e70c66, Operator): ...
 
 class Call_self_dim_index_value_f14309(Protocol):
     @overload
@@ -3996,9 +4278,11 @@ class Call_self_dim_index_value_f14309(Protocol):
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], value: Tensor) -> Tensor: ...
+class Operator_self_dim_index_value_f14309(Call_self_dim_index_value_f14309, Operator): ...
 
 class Call_self_dim_index_value_out_278d6e(Protocol):
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, out: A) -> A: ...
+class Operator_self_dim_index_value_out_278d6e(Call_self_dim_index_value_out_278d6e, Operator): ...
 
 class Call_self_dim_index_value_out_4833a2(Protocol):
     @overload
@@ -4022,6 +4306,7 @@ class Call_self_dim_index_value_out_4833a2(Protocol):
 
 class Call_self_dim_index_value_out_d4908b(Protocol):
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: TensorLike, *, out: A) -> A: ...
+class Operator_self_dim_index_value_out_d4908b(Call_self_dim_index_value_out_d4908b, Operator): ...
 
 class Call_self_dim_index_value_reduce_759591(Protocol):
     @overload
@@ -4030,57 +4315,73 @@ class Call_self_dim_index_value_reduce_759591(Protocol):
     def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor: ...
+class Operator_self_dim_index_value_reduce_759591(Call_self_dim_index_value_reduce_759591, Operator): ...
 
 class Call_self_dim_index_value_reduce_e3ff3d(Protocol):
     def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
+class Operator_self_dim_index_value_reduce_e3ff3d(Call_self_dim_index_value_reduce_e3ff3d, Operator): ...
 
 class Call_self_dim_index_value_reduce_out_45bf09(Protocol):
     def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, reduce: str, out: A) -> A: ...
+class Operator_self_dim_index_value_reduce_out_45bf09(Call_self_dim_index_value_reduce_out_45bf09, Operator): ...
 
 class Call_self_dim_keepdim_0c7fcf(Protocol):
     def __call__(_op, self: A, dim: int = -1, keepdim: bool = False) -> ops.sorting.mode_default_result[A]: ...
+class Operator_self_dim_keepdim_0c7fcf(Call_self_dim_keepdim_0c7fcf, Operator): ...
 
 class Call_self_dim_keepdim_1c5e36(Protocol):
     def __call__(_op, self: A, dim: int, keepdim: bool = False) -> ops.sorting.median_dim_result[A]: ...
+class Operator_self_dim_keepdim_1c5e36(Call_self_dim_keepdim_1c5e36, Operator): ...
 
 class Call_self_dim_keepdim_1ef42d(Protocol):
     def __call__(_op, self: A, dim: int, keepdim: bool = False) -> ops.sorting.nanmedian_dim_result[A]: ...
+class Operator_self_dim_keepdim_1ef42d(Call_self_dim_keepdim_1ef42d, Operator): ...
 
 class Call_self_dim_keepdim_291fd3(Protocol):
     def __call__(_op, self: A, dim: Sequence[int] | None = None, keepdim: bool = False) -> A: ...
+class Operator_self_dim_keepdim_291fd3(Call_self_dim_keepdim_291fd3, Operator): ...
 
 class Call_self_dim_keepdim_34bae3(Protocol):
     def __call__(_op, self: A, dim: int, keepdim: bool = False) -> ops.reductions.min_dim_result[A]: ...
+class Operator_self_dim_keepdim_34bae3(Call_self_dim_keepdim_34bae3, Operator): ...
 
 class Call_self_dim_keepdim_598c64(Protocol):
     def __call__(_op, self: A, dim: int, keepdim: bool = False) -> ops.reductions.max_dim_result[A]: ...
+class Operator_self_dim_keepdim_598c64(Call_self_dim_keepdim_598c64, Operator): ...
 
 class Call_self_dim_keepdim_7d990a(Protocol):
     def __call__(_op, self: A, dim: Sequence[int] | int = (), keepdim: bool = False) -> A: ...
+class Operator_self_dim_keepdim_7d990a(Call_self_dim_keepdim_7d990a, Operator): ...
 
 class Call_self_dim_keepdim_ac9511(Protocol):
     def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+class Operator_self_dim_keepdim_ac9511(Call_self_dim_keepdim_ac9511, Operator): ...
 
 class Call_self_dim_keepdim_b19eb6(Protocol):
     def __call__(_op, self: A, dim: int | None = None, keepdim: bool = False) -> A: ...
+class Operator_self_dim_keepdim_b19eb6(Call_self_dim_keepdim_b19eb6, Operator): ...
 
 class Call_self_dim_keepdim_bfcd57(Protocol):
     def __call__(
         _op, self: A, *, dim: int | None = None, keepdim: bool = False,
     ) -> ops.reductions.aminmax_default_result[A]: ...
+class Operator_self_dim_keepdim_bfcd57(Call_self_dim_keepdim_bfcd57, Operator): ...
 
 class Call_self_dim_keepdim_dtype_185689(Protocol):
     def __call__(
         _op, self: A, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DTypeLike | None = None,
     ) -> A: ...
+class Operator_self_dim_keepdim_dtype_185689(Call_self_dim_keepdim_dtype_185689, Operator): ...
 
 class Call_self_dim_keepdim_dtype_6e741e(Protocol):
     def __call__(
         _op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None,
     ) -> A: ...
+class Operator_self_dim_keepdim_dtype_6e741e(Call_self_dim_keepdim_dtype_6e741e, Operator): ...
 
 class Call_self_dim_keepdim_dtype_749e45(Protocol):
     def __call__(_op, self: A, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> A: ...
+class Operator_self_dim_keepdim_dtype_749e45(Call_self_dim_keepdim_dtype_749e45, Operator): ...
 
 class Call_self_dim_keepdim_dtype_out_04c97d(Protocol):
     @overload
@@ -4098,30 +4399,36 @@ class Call_self_dim_keepdim_dtype_out_0b43f1(Protocol):
         _op, self: TensorLike, dim: Sequence[int] | int | None = None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A,
     ) -> A: ...
+class Operator_self_dim_keepdim_dtype_out_0b43f1(Call_self_dim_keepdim_dtype_out_0b43f1, Operator): ...
 
 class Call_self_dim_keepdim_dtype_out_55ae1a(Protocol):
     def __call__(
         _op, self: TensorLike, dim: Sequence[int] | int | None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A,
     ) -> A: ...
+class Operator_self_dim_keepdim_dtype_out_55ae1a(Call_self_dim_keepdim_dtype_out_55ae1a, Operator): ...
 
 class Call_self_dim_keepdim_dtype_out_57bedf(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: A,
     ) -> A: ...
+class Operator_self_dim_keepdim_dtype_out_57bedf(Call_self_dim_keepdim_dtype_out_57bedf, Operator): ...
 
 class Call_self_dim_keepdim_e1b91e(Protocol):
     def __call__(_op, self: A, dim: int, keepdim: bool = False) -> A: ...
+class Operator_self_dim_keepdim_e1b91e(Call_self_dim_keepdim_e1b91e, Operator): ...
 
 class Call_self_dim_keepdim_max_max_values_01df8d(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, keepdim: bool = False, *, max: A, max_values: A,
     ) -> ops.reductions.max_dim_max_result[A]: ...
+class Operator_self_dim_keepdim_max_max_values_01df8d(Call_self_dim_keepdim_max_max_values_01df8d, Operator): ...
 
 class Call_self_dim_keepdim_min_max_43bfd5(Protocol):
     def __call__(
         _op, self: TensorLike, *, dim: int | None = None, keepdim: bool = False, min: A, max: A,
     ) -> ops.reductions.aminmax_out_result[A]: ...
+class Operator_self_dim_keepdim_min_max_43bfd5(Call_self_dim_keepdim_min_max_43bfd5, Operator): ...
 
 class Call_self_dim_keepdim_min_max_9033d1(Protocol):
     @overload
@@ -4137,15 +4444,19 @@ class Call_self_dim_keepdim_min_min_indices_2ed398(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, keepdim: bool = False, *, min: A, min_indices: A,
     ) -> ops.reductions.min_dim_min_result[A]: ...
+class Operator_self_dim_keepdim_min_min_indices_2ed398(Call_self_dim_keepdim_min_min_indices_2ed398, Operator): ...
 
 class Call_self_dim_keepdim_mode_627c8f(Protocol):
     def __call__(_op, self: A, dim: Sequence[int] | int = (), *, keepdim: bool = False, mode: int = 0) -> A: ...
+class Operator_self_dim_keepdim_mode_627c8f(Call_self_dim_keepdim_mode_627c8f, Operator): ...
 
 class Call_self_dim_keepdim_out_235fb4(Protocol):
     def __call__(_op, self: TensorLike, dim: int | None = None, keepdim: bool = False, *, out: A) -> A: ...
+class Operator_self_dim_keepdim_out_235fb4(Call_self_dim_keepdim_out_235fb4, Operator): ...
 
 class Call_self_dim_keepdim_out_4ca358(Protocol):
     def __call__(_op, self: TensorLike, dim: int, keepdim: bool = False, *, out: A) -> A: ...
+class Operator_self_dim_keepdim_out_4ca358(Call_self_dim_keepdim_out_4ca358, Operator): ...
 
 class Call_self_dim_keepdim_out_6ea943(Protocol):
     @overload
@@ -4161,6 +4472,7 @@ class Call_self_dim_keepdim_out_a1a9b2(Protocol):
 
 class Call_self_dim_keepdim_out_a7ca87(Protocol):
     def __call__(_op, self: TensorLike, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: A) -> A: ...
+class Operator_self_dim_keepdim_out_a7ca87(Call_self_dim_keepdim_out_a7ca87, Operator): ...
 
 class Call_self_dim_keepdim_out_af3f65(Protocol):
     @overload
@@ -4170,9 +4482,11 @@ class Call_self_dim_keepdim_out_af3f65(Protocol):
 
 class Call_self_dim_keepdim_out_dc27dc(Protocol):
     def __call__(_op, self: TensorLike, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: A) -> A: ...
+class Operator_self_dim_keepdim_out_dc27dc(Call_self_dim_keepdim_out_dc27dc, Operator): ...
 
 class Call_self_dim_keepdim_out_e5aaa3(Protocol):
     def __call__(_op, self: TensorLike, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
+class Operator_self_dim_keepdim_out_e5aaa3(Call_self_dim_keepdim_out_e5aaa3, Operator): ...
 
 class Call_self_dim_keepdim_values_indices_36f2ea(Protocol):
     @overload
@@ -4186,18 +4500,21 @@ class Call_self_dim_keepdim_values_indices_7d00fa(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int = -1, keepdim: bool = False, *, values: A, indices: A,
     ) -> ops.sorting.mode_values_result[A]: ...
+class Operator_self_dim_keepdim_values_indices_7d00fa(Call_self_dim_keepdim_values_indices_7d00fa, Operator): ...
 
 class Call_self_dim_keepdim_values_indices_e5143e(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, keepdim: bool = False, *, values: A, indices: A,
     ) -> ops.sorting.median_dim_values_result[A]: ...
+class Operator_self_dim_keepdim_values_indices_e5143e(Call_self_dim_keepdim_values_indices_e5143e, Operator): ...
 
 class Call_self_dim_keepdim_values_indices_f44718(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, keepdim: bool = False, *, values: A, indices: A,
     ) -> ops.sorting.nanmedian_dim_values_result[A]: ...
+class Operator_self_dim_keepdim_values_indices_f44718(Call_self_dim_keepdim_values_indices_f44718, Operator): ...
 
-class Call_self_dim_keepdim_values_indices_out_2ebb2c(Protocol):
+class Call_self_dim_keepdim_values_indices_ou_2ebb2c(Protocol):
     @overload
     def __call__(_op, self: A) -> A: ...
     @overload
@@ -4209,7 +4526,7 @@ class Call_self_dim_keepdim_values_indices_out_2ebb2c(Protocol):
     @overload
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
-class Call_self_dim_keepdim_values_indices_out_89b8ee(Protocol):
+class Call_self_dim_keepdim_values_indices_ou_89b8ee(Protocol):
     @overload
     def __call__(_op, self: A) -> A: ...
     @overload
@@ -4223,6 +4540,7 @@ class Call_self_dim_keepdim_values_indices_out_89b8ee(Protocol):
 
 class Call_self_dim_normalization_forward_ec191c(Protocol):
     def __call__(_op, self: A, dim: Sequence[int], normalization: int, forward: bool) -> A: ...
+class Operator_self_dim_normalization_forward_ec191c(Call_self_dim_normalization_forward_ec191c, Operator): ...
 
 class Call_self_dim_normalization_forward_out_1f8a3f(Protocol):
     @overload
@@ -4232,26 +4550,31 @@ class Call_self_dim_normalization_forward_out_1f8a3f(Protocol):
 
 class Call_self_dim_normalization_forward_out_978110(Protocol):
     def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, forward: bool, *, out: A) -> A: ...
+class Operator_self_dim_normalization_forward_out_978110(Call_self_dim_normalization_forward_out_978110, Operator): ...
 
-class Call_self_dim_normalization_last_dim_size_089c14(Protocol):
+class Call_self_dim_normalization_last_dim_si_089c14(Protocol):
     @overload
     def __call__(_op, self: A, dim: Sequence[int], normalization: int, last_dim_size: int) -> A: ...
     @overload
     def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, last_dim_size: int, *, out: A) -> A: ...
 
-class Call_self_dim_normalization_last_dim_size_68fb93(Protocol):
+class Call_self_dim_normalization_last_dim_si_68fb93(Protocol):
     def __call__(_op, self: A, dim: Sequence[int], normalization: int, last_dim_size: int) -> A: ...
+class Operator_self_dim_normalization_last_dim_si_68fb93(Call_self_dim_normalization_last_dim_si_68fb93, Operator): ...
 
-class Call_self_dim_normalization_last_dim_size_e6c0ab(Protocol):
+class Call_self_dim_normalization_last_dim_si_e6c0ab(Protocol):
     def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, last_dim_size: int, *, out: A) -> A: ...
+class Operator_self_dim_normalization_last_dim_si_e6c0ab(Call_self_dim_normalization_last_dim_si_e6c0ab, Operator): ...
 
 class Call_self_dim_normalization_onesided_028fb8(Protocol):
     def __call__(_op, self: A, dim: Sequence[int], normalization: int, onesided: bool) -> A: ...
+class Operator_self_dim_normalization_onesided_028fb8(Call_self_dim_normalization_onesided_028fb8, Operator): ...
 
-class Call_self_dim_normalization_onesided_out_197a89(Protocol):
+class Call_self_dim_normalization_onesided_ou_197a89(Protocol):
     def __call__(_op, self: TensorLike, dim: Sequence[int], normalization: int, onesided: bool, *, out: A) -> A: ...
+class Operator_self_dim_normalization_onesided_ou_197a89(Call_self_dim_normalization_onesided_ou_197a89, Operator): ...
 
-class Call_self_dim_normalization_onesided_out_a61728(Protocol):
+class Call_self_dim_normalization_onesided_ou_a61728(Protocol):
     @overload
     def __call__(_op, self: A, dim: Sequence[int], normalization: int, onesided: bool) -> A: ...
     @overload
@@ -4273,6 +4596,7 @@ class Call_self_dim_out_190e9f(Protocol):
 
 class Call_self_dim_out_294902(Protocol):
     def __call__(_op, self: TensorLike, dim: int = -1, *, out: A) -> A: ...
+class Operator_self_dim_out_294902(Call_self_dim_out_294902, Operator): ...
 
 class Call_self_dim_out_466db1(Protocol):
     @overload
@@ -4298,25 +4622,30 @@ class Call_self_dim_out_a94f45(Protocol):
 
 class Call_self_dim_out_ba7aeb(Protocol):
     def __call__(_op, self: TensorLike, dim: int, *, out: A) -> A: ...
+class Operator_self_dim_out_ba7aeb(Call_self_dim_out_ba7aeb, Operator): ...
 
 class Call_self_dim_out_fbdbdb(Protocol):
     def __call__(_op, self: TensorLike, dim: Sequence[int], *, out: A) -> A: ...
+class Operator_self_dim_out_fbdbdb(Call_self_dim_out_fbdbdb, Operator): ...
 
 class Call_self_dim_out_fddc43(Protocol):
     def __call__(_op, self: TensorLike, dim: int | None = None, *, out: A) -> A: ...
+class Operator_self_dim_out_fddc43(Call_self_dim_out_fddc43, Operator): ...
 
-class Call_self_dim_return_inverse_return_count_4396ca(Protocol):
+class Call_self_dim_return_inverse_return_cou_4396ca(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, return_inverse: bool = False, return_counts: bool = False, *, out0: A, out1: A,
         out2: A,
     ) -> tuple[A, A, A]: ...
+class Operator_self_dim_return_inverse_return_cou_4396ca(Call_self_dim_return_inverse_return_cou_4396ca, Operator): ...
 
-class Call_self_dim_return_inverse_return_count_5bf740(Protocol):
+class Call_self_dim_return_inverse_return_cou_5bf740(Protocol):
     def __call__(
         _op, self: A, dim: int, return_inverse: bool = False, return_counts: bool = False,
     ) -> tuple[A, A, A]: ...
+class Operator_self_dim_return_inverse_return_cou_5bf740(Call_self_dim_return_inverse_return_cou_5bf740, Operator): ...
 
-class Call_self_dim_return_inverse_return_count_6143e8(Protocol):
+class Call_self_dim_return_inverse_return_cou_6143e8(Protocol):
     @overload
     def __call__(
         _op, self: A, dim: int, return_inverse: bool = False, return_counts: bool = False,
@@ -4329,8 +4658,9 @@ class Call_self_dim_return_inverse_return_count_6143e8(Protocol):
 
 class Call_self_dim_sizes_c0ef25(Protocol):
     def __call__(_op, self: A, dim: int, sizes: Sequence[int]) -> A: ...
+class Operator_self_dim_sizes_c0ef25(Call_self_dim_sizes_c0ef25, Operator): ...
 
-class Call_self_dim_sorted_return_inverse_retur_7b7855(Protocol):
+class Call_self_dim_sorted_return_inverse_ret_7b7855(Protocol):
     @overload
     def __call__(
         _op, self: A, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
@@ -4341,24 +4671,28 @@ class Call_self_dim_sorted_return_inverse_retur_7b7855(Protocol):
         *, out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
 
-class Call_self_dim_sorted_return_inverse_retur_c2ff02(Protocol):
+class Call_self_dim_sorted_return_inverse_ret_c2ff02(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
         *, out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
+class Operator_self_dim_sorted_return_inverse_ret_c2ff02(Call_self_dim_sorted_return_inverse_ret_c2ff02, Operator): ...
 
-class Call_self_dim_sorted_return_inverse_retur_faaa63(Protocol):
+class Call_self_dim_sorted_return_inverse_ret_faaa63(Protocol):
     def __call__(
         _op, self: A, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     ) -> tuple[A, A, A]: ...
+class Operator_self_dim_sorted_return_inverse_ret_faaa63(Call_self_dim_sorted_return_inverse_ret_faaa63, Operator): ...
 
 class Call_self_dim_start_end_step_7b6055(Protocol):
     def __call__(_op, self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
+class Operator_self_dim_start_end_step_7b6055(Call_self_dim_start_end_step_7b6055, Operator): ...
 
 class Call_self_dim_start_end_step_out_4da553(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: A,
     ) -> A: ...
+class Operator_self_dim_start_end_step_out_4da553(Call_self_dim_start_end_step_out_4da553, Operator): ...
 
 class Call_self_dim_start_end_step_out_7fd3d7(Protocol):
     @overload
@@ -4370,6 +4704,7 @@ class Call_self_dim_start_end_step_out_7fd3d7(Protocol):
 
 class Call_self_dim_start_length_6ffc8b(Protocol):
     def __call__(_op, self: A, dim: int, start: int, length: int) -> A: ...
+class Operator_self_dim_start_length_6ffc8b(Call_self_dim_start_length_6ffc8b, Operator): ...
 
 class Call_self_dim_start_length_7b4078(Protocol):
     @overload
@@ -4378,6 +4713,7 @@ class Call_self_dim_start_length_7b4078(Protocol):
     def __call__(_op, self: Tensor, dim: int, start: TensorLike, length: int) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], dim: int, start: Tensor, length: int) -> Tensor: ...
+class Operator_self_dim_start_length_7b4078(Call_self_dim_start_length_7b4078, Operator): ...
 
 class Call_self_dim_start_length_d71300(Protocol):
     @overload
@@ -4397,19 +4733,23 @@ class Call_self_dim_start_length_out_4186be(Protocol):
 
 class Call_self_dim_start_length_out_8e50c6(Protocol):
     def __call__(_op, self: TensorLike, dim: int, start: int, length: int, *, out: A) -> A: ...
+class Operator_self_dim_start_length_out_8e50c6(Call_self_dim_start_length_out_8e50c6, Operator): ...
 
 class Call_self_dim_unbiased_keepdim_03daae(Protocol):
     def __call__(_op, self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> A: ...
+class Operator_self_dim_unbiased_keepdim_03daae(Call_self_dim_unbiased_keepdim_03daae, Operator): ...
 
 class Call_self_dim_unbiased_keepdim_e730db(Protocol):
     def __call__(
         _op, self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False,
     ) -> tuple[A, A]: ...
+class Operator_self_dim_unbiased_keepdim_e730db(Call_self_dim_unbiased_keepdim_e730db, Operator): ...
 
 class Call_self_dim_unbiased_keepdim_out_d8dcdd(Protocol):
     def __call__(
         _op, self: TensorLike, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False, *, out: A,
     ) -> A: ...
+class Operator_self_dim_unbiased_keepdim_out_d8dcdd(Call_self_dim_unbiased_keepdim_out_d8dcdd, Operator): ...
 
 class Call_self_dim_values_indices_688374(Protocol):
     @overload
@@ -4425,12 +4765,15 @@ class Call_self_dim_values_indices_8a2aee(Protocol):
 
 class Call_self_dim_values_indices_8d02cf(Protocol):
     def __call__(_op, self: TensorLike, dim: int, *, values: A, indices: A) -> ops.reductions.cummax_out_result[A]: ...
+class Operator_self_dim_values_indices_8d02cf(Call_self_dim_values_indices_8d02cf, Operator): ...
 
 class Call_self_dim_values_indices_fe2cf3(Protocol):
     def __call__(_op, self: TensorLike, dim: int, *, values: A, indices: A) -> ops.reductions.cummin_out_result[A]: ...
+class Operator_self_dim_values_indices_fe2cf3(Call_self_dim_values_indices_fe2cf3, Operator): ...
 
 class Call_self_dimension_size_step_3d2a3c(Protocol):
     def __call__(_op, self: A, dimension: int, size: int, step: int) -> A: ...
+class Operator_self_dimension_size_step_3d2a3c(Call_self_dimension_size_step_3d2a3c, Operator): ...
 
 class Call_self_dimension_size_step_out_cfcb9a(Protocol):
     @overload
@@ -4440,9 +4783,11 @@ class Call_self_dimension_size_step_out_cfcb9a(Protocol):
 
 class Call_self_dimension_size_step_out_de13db(Protocol):
     def __call__(_op, self: TensorLike, dimension: int, size: int, step: int, *, out: A) -> A: ...
+class Operator_self_dimension_size_step_out_de13db(Call_self_dimension_size_step_out_de13db, Operator): ...
 
 class Call_self_dims_56f327(Protocol):
     def __call__(_op, self: A, dims: Sequence[int]) -> A: ...
+class Operator_self_dims_56f327(Call_self_dims_56f327, Operator): ...
 
 class Call_self_dims_out_130aaa(Protocol):
     @overload
@@ -4452,9 +4797,11 @@ class Call_self_dims_out_130aaa(Protocol):
 
 class Call_self_dims_out_891ce3(Protocol):
     def __call__(_op, self: TensorLike, dims: Sequence[int], *, out: A) -> A: ...
+class Operator_self_dims_out_891ce3(Call_self_dims_out_891ce3, Operator): ...
 
 class Call_self_downscale_factor_7e7cef(Protocol):
     def __call__(_op, self: A, downscale_factor: int) -> A: ...
+class Operator_self_downscale_factor_7e7cef(Call_self_downscale_factor_7e7cef, Operator): ...
 
 class Call_self_downscale_factor_out_47c85c(Protocol):
     @overload
@@ -4464,12 +4811,15 @@ class Call_self_downscale_factor_out_47c85c(Protocol):
 
 class Call_self_downscale_factor_out_f8a271(Protocol):
     def __call__(_op, self: TensorLike, downscale_factor: int, *, out: A) -> A: ...
+class Operator_self_downscale_factor_out_f8a271(Call_self_downscale_factor_out_f8a271, Operator): ...
 
 class Call_self_dtype_876e03(Protocol):
     def __call__(_op, self: A, *, dtype: DTypeLike | None = None) -> A: ...
+class Operator_self_dtype_876e03(Call_self_dtype_876e03, Operator): ...
 
 class Call_self_dtype_c5a8d3(Protocol):
     def __call__(_op, self: A, dtype: DTypeLike) -> A: ...
+class Operator_self_dtype_c5a8d3(Call_self_dtype_c5a8d3, Operator): ...
 
 class Call_self_dtype_dim_keepdim_out_6b8c17(Protocol):
     @overload
@@ -4498,7 +4848,7 @@ class Call_self_dtype_dim_keepdim_out_e5bad7(Protocol):
         _op, self: TensorLike, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None, out: A,
     ) -> A: ...
 
-class Call_self_dtype_layout_device_pin_memory_57af15(Protocol):
+class Call_self_dtype_layout_device_pin_memor_57af15(Protocol):
     @overload
     def __call__(
         _op, self: A, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -4516,7 +4866,7 @@ class Call_self_dtype_layout_device_pin_memory_57af15(Protocol):
         _op, self: TensorLike, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
 
-class Call_self_dtype_layout_device_pin_memory_612748(Protocol):
+class Call_self_dtype_layout_device_pin_memor_612748(Protocol):
     @overload
     def __call__(
         _op, self: A, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -4528,7 +4878,7 @@ class Call_self_dtype_layout_device_pin_memory_612748(Protocol):
         _op, self: TensorLike, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
 
-class Call_self_dtype_layout_device_pin_memory_67a675(Protocol):
+class Call_self_dtype_layout_device_pin_memor_67a675(Protocol):
     @overload
     def __call__(
         _op, self: A, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -4537,20 +4887,22 @@ class Call_self_dtype_layout_device_pin_memory_67a675(Protocol):
     @overload
     def __call__(_op, self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
-class Call_self_dtype_layout_device_pin_memory_a3db91(Protocol):
+class Call_self_dtype_layout_device_pin_memor_a3db91(Protocol):
     def __call__(
         _op, self: A, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_dtype_layout_device_pin_memor_a3db91(Call_self_dtype_layout_device_pin_memor_a3db91, Operator): ...
 
-class Call_self_dtype_layout_device_pin_memory_bede88(Protocol):
+class Call_self_dtype_layout_device_pin_memor_bede88(Protocol):
     def __call__(
         _op, self: A, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None, non_blocking: bool = False,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_dtype_layout_device_pin_memor_bede88(Call_self_dtype_layout_device_pin_memor_bede88, Operator): ...
 
-class Call_self_dtype_layout_device_pin_memory_d55b01(Protocol):
+class Call_self_dtype_layout_device_pin_memor_d55b01(Protocol):
     @overload
     def __call__(
         _op, self: A, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -4583,24 +4935,28 @@ class Call_self_dtype_layout_device_pin_memory_d55b01(Protocol):
         memory_format: MemoryFormat | None = None,
     ) -> Tensor: ...
 
-class Call_self_dtype_layout_device_pin_memory_eca183(Protocol):
+class Call_self_dtype_layout_device_pin_memor_eca183(Protocol):
     def __call__(
         _op, self: A, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None, non_blocking: bool = False,
         copy: bool = False, memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_dtype_layout_device_pin_memor_eca183(Call_self_dtype_layout_device_pin_memor_eca183, Operator): ...
 
-class Call_self_dtype_non_blocking_copy_memory_f5d6be(Protocol):
+class Call_self_dtype_non_blocking_copy_memor_f5d6be(Protocol):
     def __call__(
         _op, self: A, dtype: DTypeLike, non_blocking: bool = False, copy: bool = False,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_dtype_non_blocking_copy_memor_f5d6be(Call_self_dtype_non_blocking_copy_memor_f5d6be, Operator): ...
 
 class Call_self_dtype_out_ac6100(Protocol):
     def __call__(_op, self: TensorLike, *, dtype: DTypeLike | None = None, out: A) -> A: ...
+class Operator_self_dtype_out_ac6100(Call_self_dtype_out_ac6100, Operator): ...
 
 class Call_self_dtype_out_ce266e(Protocol):
     def __call__(_op, self: TensorLike, dtype: DTypeLike, *, out: A) -> A: ...
+class Operator_self_dtype_out_ce266e(Call_self_dtype_out_ce266e, Operator): ...
 
 class Call_self_dtype_out_dim_keepdim_7573b4(Protocol):
     @overload
@@ -4629,6 +4985,7 @@ class Call_self_eigenvalues_eigenvectors_eef239(Protocol):
     def __call__(
         _op, self: TensorLike, *, eigenvalues: A, eigenvectors: A,
     ) -> ops.linear_algebra.linalg_eig_out_result[A]: ...
+class Operator_self_eigenvalues_eigenvectors_eef239(Call_self_eigenvalues_eigenvectors_eef239, Operator): ...
 
 class Call_self_end_weight_06abcd(Protocol):
     @overload
@@ -4639,6 +4996,7 @@ class Call_self_end_weight_06abcd(Protocol):
     def __call__(_op, self: NDArray[Any], end: Tensor, weight: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], end: NDArray[Any], weight: Tensor) -> Tensor: ...
+class Operator_self_end_weight_06abcd(Call_self_end_weight_06abcd, Operator): ...
 
 class Call_self_end_weight_0949e4(Protocol):
     @overload
@@ -4647,6 +5005,7 @@ class Call_self_end_weight_0949e4(Protocol):
     def __call__(_op, self: Tensor, end: TensorLike, weight: Scalar) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], end: Tensor, weight: Scalar) -> Tensor: ...
+class Operator_self_end_weight_0949e4(Call_self_end_weight_0949e4, Operator): ...
 
 class Call_self_end_weight_6e2b06(Protocol):
     @overload
@@ -4656,15 +5015,19 @@ class Call_self_end_weight_6e2b06(Protocol):
 
 class Call_self_end_weight_7fd011(Protocol):
     def __call__(_op, self: A, end: TensorLike, weight: TensorLike) -> A: ...
+class Operator_self_end_weight_7fd011(Call_self_end_weight_7fd011, Operator): ...
 
 class Call_self_end_weight_db7e04(Protocol):
     def __call__(_op, self: A, end: TensorLike, weight: Scalar) -> A: ...
+class Operator_self_end_weight_db7e04(Call_self_end_weight_db7e04, Operator): ...
 
 class Call_self_end_weight_out_399949(Protocol):
     def __call__(_op, self: TensorLike, end: TensorLike, weight: Scalar, *, out: A) -> A: ...
+class Operator_self_end_weight_out_399949(Call_self_end_weight_out_399949, Operator): ...
 
 class Call_self_end_weight_out_58e009(Protocol):
     def __call__(_op, self: TensorLike, end: TensorLike, weight: TensorLike, *, out: A) -> A: ...
+class Operator_self_end_weight_out_58e009(Call_self_end_weight_out_58e009, Operator): ...
 
 class Call_self_end_weight_out_c5299a(Protocol):
     @overload
@@ -4688,6 +5051,7 @@ class Call_self_end_weight_out_c5299a(Protocol):
 
 class Call_self_eps_f7f5a5(Protocol):
     def __call__(_op, self: A, eps: float | None = None) -> A: ...
+class Operator_self_eps_f7f5a5(Call_self_eps_f7f5a5, Operator): ...
 
 class Call_self_eps_out_07b005(Protocol):
     @overload
@@ -4697,6 +5061,7 @@ class Call_self_eps_out_07b005(Protocol):
 
 class Call_self_eps_out_c5cc7c(Protocol):
     def __call__(_op, self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
+class Operator_self_eps_out_c5cc7c(Call_self_eps_out_c5cc7c, Operator): ...
 
 class Call_self_exponent_472aff(Protocol):
     @overload
@@ -4705,15 +5070,19 @@ class Call_self_exponent_472aff(Protocol):
     def __call__(_op, self: Tensor, exponent: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], exponent: Tensor) -> Tensor: ...
+class Operator_self_exponent_472aff(Call_self_exponent_472aff, Operator): ...
 
 class Call_self_exponent_59a7a6(Protocol):
     def __call__(_op, self: Scalar, exponent: A) -> A: ...
+class Operator_self_exponent_59a7a6(Call_self_exponent_59a7a6, Operator): ...
 
 class Call_self_exponent_b43154(Protocol):
     def __call__(_op, self: A, exponent: TensorLike) -> A: ...
+class Operator_self_exponent_b43154(Call_self_exponent_b43154, Operator): ...
 
 class Call_self_exponent_e319e7(Protocol):
     def __call__(_op, self: A, exponent: Scalar) -> A: ...
+class Operator_self_exponent_e319e7(Call_self_exponent_e319e7, Operator): ...
 
 class Call_self_exponent_e79a99(Protocol):
     @overload
@@ -4723,12 +5092,15 @@ class Call_self_exponent_e79a99(Protocol):
 
 class Call_self_exponent_out_006277(Protocol):
     def __call__(_op, self: Scalar, exponent: TensorLike, *, out: A) -> A: ...
+class Operator_self_exponent_out_006277(Call_self_exponent_out_006277, Operator): ...
 
 class Call_self_exponent_out_1e9c99(Protocol):
     def __call__(_op, self: TensorLike, exponent: TensorLike, *, out: A) -> A: ...
+class Operator_self_exponent_out_1e9c99(Call_self_exponent_out_1e9c99, Operator): ...
 
 class Call_self_exponent_out_c8d523(Protocol):
     def __call__(_op, self: TensorLike, exponent: Scalar, *, out: A) -> A: ...
+class Operator_self_exponent_out_c8d523(Call_self_exponent_out_c8d523, Operator): ...
 
 class Call_self_exponent_out_cce959(Protocol):
     @overload
@@ -4748,13 +5120,14 @@ class Call_self_exponent_out_cce959(Protocol):
     @overload
     def __call__(_op, self: Scalar, exponent: TensorLike, *, out: A) -> A: ...
 
-class Call_self_fill_value_dtype_layout_device_497443(Protocol):
+class Call_self_fill_value_dtype_layout_devic_497443(Protocol):
     def __call__(
         _op, self: A, fill_value: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_fill_value_dtype_layout_devic_497443(Call_self_fill_value_dtype_layout_devic_497443, Operator): ...
 
-class Call_self_fill_value_dtype_layout_device_92ecb7(Protocol):
+class Call_self_fill_value_dtype_layout_devic_92ecb7(Protocol):
     @overload
     def __call__(
         _op, self: A, fill_value: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -4769,12 +5142,15 @@ class Call_self_fill_value_memory_format_out_5c3931(Protocol):
     def __call__(
         _op, self: TensorLike, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
+class Operator_self_fill_value_memory_format_out_5c3931(Call_self_fill_value_memory_format_out_5c3931, Operator): ...
 
 class Call_self_fill_value_wrap_dda896(Protocol):
     def __call__(_op, self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
+class Operator_self_fill_value_wrap_dda896(Call_self_fill_value_wrap_dda896, Operator): ...
 
 class Call_self_from__to_generator_8c274f(Protocol):
     def __call__(_op, self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
+class Operator_self_from__to_generator_8c274f(Call_self_from__to_generator_8c274f, Operator): ...
 
 class Call_self_from__to_generator_bec728(Protocol):
     @overload
@@ -4786,11 +5162,13 @@ class Call_self_from__to_generator_bec728(Protocol):
 
 class Call_self_from__to_generator_e5c0de(Protocol):
     def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
+class Operator_self_from__to_generator_e5c0de(Call_self_from__to_generator_e5c0de, Operator): ...
 
 class Call_self_from__to_generator_out_481fb1(Protocol):
     def __call__(
         _op, self: TensorLike, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A,
     ) -> A: ...
+class Operator_self_from__to_generator_out_481fb1(Call_self_from__to_generator_out_481fb1, Operator): ...
 
 class Call_self_from__to_generator_out_7fce9e(Protocol):
     @overload
@@ -4804,6 +5182,7 @@ class Call_self_from__to_generator_out_be5843(Protocol):
     def __call__(
         _op, self: TensorLike, from_: int, to: int | None, *, generator: Generator | None = None, out: A,
     ) -> A: ...
+class Operator_self_from__to_generator_out_be5843(Call_self_from__to_generator_out_be5843, Operator): ...
 
 class Call_self_from__to_generator_out_c1445b(Protocol):
     @overload
@@ -4823,26 +5202,32 @@ class Call_self_from__to_generator_out_c1445b(Protocol):
 
 class Call_self_generator_098766(Protocol):
     def __call__(_op, self: A, generator: Generator | None = None) -> A: ...
+class Operator_self_generator_098766(Call_self_generator_098766, Operator): ...
 
 class Call_self_generator_6492ee(Protocol):
     def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
+class Operator_self_generator_6492ee(Call_self_generator_6492ee, Operator): ...
 
-class Call_self_generator_dtype_layout_device_p_0b2fa0(Protocol):
+class Call_self_generator_dtype_layout_device_0b2fa0(Protocol):
     def __call__(
         _op, self: A, *, generator: Generator | None, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_generator_dtype_layout_device_0b2fa0(Call_self_generator_dtype_layout_device_0b2fa0, Operator): ...
 
 class Call_self_generator_memory_format_out_fe7427(Protocol):
     def __call__(
         _op, self: TensorLike, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
+class Operator_self_generator_memory_format_out_fe7427(Call_self_generator_memory_format_out_fe7427, Operator): ...
 
 class Call_self_generator_out_1b0e3b(Protocol):
     def __call__(_op, self: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
+class Operator_self_generator_out_1b0e3b(Call_self_generator_out_1b0e3b, Operator): ...
 
 class Call_self_generator_out_7414e1(Protocol):
     def __call__(_op, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
+class Operator_self_generator_out_7414e1(Call_self_generator_out_7414e1, Operator): ...
 
 class Call_self_generator_out_abcb2d(Protocol):
     @overload
@@ -4870,6 +5255,7 @@ class Call_self_generator_p_out_7c5646(Protocol):
 
 class Call_self_groups_2741c0(Protocol):
     def __call__(_op, self: A, groups: int) -> A: ...
+class Operator_self_groups_2741c0(Call_self_groups_2741c0, Operator): ...
 
 class Call_self_groups_out_4ac4ae(Protocol):
     @overload
@@ -4879,14 +5265,17 @@ class Call_self_groups_out_4ac4ae(Protocol):
 
 class Call_self_groups_out_7f1a1d(Protocol):
     def __call__(_op, self: TensorLike, groups: int, *, out: A) -> A: ...
+class Operator_self_groups_out_7f1a1d(Call_self_groups_out_7f1a1d, Operator): ...
 
 class Call_self_hermitian_8260d6(Protocol):
     def __call__(_op, self: A, *, hermitian: bool = False) -> ops.factors.linalg_ldl_factor_default_result[A]: ...
+class Operator_self_hermitian_8260d6(Call_self_hermitian_8260d6, Operator): ...
 
 class Call_self_hermitian_LD_pivots_394835(Protocol):
     def __call__(
         _op, self: TensorLike, *, hermitian: bool = False, LD: A, pivots: A,
     ) -> ops.factors.linalg_ldl_factor_out_result[A]: ...
+class Operator_self_hermitian_LD_pivots_394835(Call_self_hermitian_LD_pivots_394835, Operator): ...
 
 class Call_self_hermitian_LD_pivots_5da23c(Protocol):
     @overload
@@ -4900,8 +5289,9 @@ class Call_self_hermitian_check_errors_2d6f03(Protocol):
     def __call__(
         _op, self: A, *, hermitian: bool = False, check_errors: bool = False,
     ) -> ops.factors.linalg_ldl_factor_ex_default_result[A]: ...
+class Operator_self_hermitian_check_errors_2d6f03(Call_self_hermitian_check_errors_2d6f03, Operator): ...
 
-class Call_self_hermitian_check_errors_LD_pivot_246389(Protocol):
+class Call_self_hermitian_check_errors_LD_piv_246389(Protocol):
     @overload
     def __call__(
         _op, self: A, *, hermitian: bool = False, check_errors: bool = False,
@@ -4911,12 +5301,13 @@ class Call_self_hermitian_check_errors_LD_pivot_246389(Protocol):
         _op, self: TensorLike, *, hermitian: bool = False, check_errors: bool = False, LD: A, pivots: A, info: A,
     ) -> ops.factors.linalg_ldl_factor_ex_out_result[A]: ...
 
-class Call_self_hermitian_check_errors_LD_pivot_2a7481(Protocol):
+class Call_self_hermitian_check_errors_LD_piv_2a7481(Protocol):
     def __call__(
         _op, self: TensorLike, *, hermitian: bool = False, check_errors: bool = False, LD: A, pivots: A, info: A,
     ) -> ops.factors.linalg_ldl_factor_ex_out_result[A]: ...
+class Operator_self_hermitian_check_errors_LD_piv_2a7481(Call_self_hermitian_check_errors_LD_piv_2a7481, Operator): ...
 
-class Call_self_high_dtype_layout_device_pin_me_084450(Protocol):
+class Call_self_high_dtype_layout_device_pin_084450(Protocol):
     @overload
     def __call__(
         _op, self: A, high: A, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -4932,8 +5323,9 @@ class Call_self_high_dtype_layout_device_pin_me_084450(Protocol):
         _op, self: NDArray[Any], high: Tensor, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
     ) -> Tensor: ...
+class Operator_self_high_dtype_layout_device_pin_084450(Call_self_high_dtype_layout_device_pin_084450, Operator): ...
 
-class Call_self_high_dtype_layout_device_pin_me_571c3f(Protocol):
+class Call_self_high_dtype_layout_device_pin_571c3f(Protocol):
     @overload
     def __call__(
         _op, self: A, high: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -5015,20 +5407,22 @@ class Call_self_high_dtype_layout_device_pin_me_571c3f(Protocol):
         memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
 
-class Call_self_high_dtype_layout_device_pin_me_e7c9c5(Protocol):
+class Call_self_high_dtype_layout_device_pin_e7c9c5(Protocol):
     def __call__(
         _op, self: A, high: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_high_dtype_layout_device_pin_e7c9c5(Call_self_high_dtype_layout_device_pin_e7c9c5, Operator): ...
 
-class Call_self_high_generator_dtype_layout_dev_b6a36c(Protocol):
+class Call_self_high_generator_dtype_layout_d_b6a36c(Protocol):
     def __call__(
         _op, self: A, high: int, *, generator: Generator | None, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_high_generator_dtype_layout_d_b6a36c(Call_self_high_generator_dtype_layout_d_b6a36c, Operator): ...
 
-class Call_self_high_generator_dtype_layout_dev_d2e8af(Protocol):
+class Call_self_high_generator_dtype_layout_d_d2e8af(Protocol):
     @overload
     def __call__(
         _op, self: A, high: A, *, generator: Generator | None, dtype: DTypeLike | None = None,
@@ -5047,29 +5441,35 @@ class Call_self_high_generator_dtype_layout_dev_d2e8af(Protocol):
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> Tensor: ...
+class Operator_self_high_generator_dtype_layout_d_d2e8af(Call_self_high_generator_dtype_layout_d_d2e8af, Operator): ...
 
-class Call_self_high_generator_memory_format_ou_d0199a(Protocol):
+class Call_self_high_generator_memory_format_d0199a(Protocol):
     def __call__(
         _op, self: TensorLike, high: TensorLike, *, generator: Generator | None,
         memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
+class Operator_self_high_generator_memory_format_d0199a(Call_self_high_generator_memory_format_d0199a, Operator): ...
 
-class Call_self_high_generator_memory_format_ou_f185b9(Protocol):
+class Call_self_high_generator_memory_format_f185b9(Protocol):
     def __call__(
         _op, self: TensorLike, high: int, *, generator: Generator | None, memory_format: MemoryFormat | None = None,
         out: A,
     ) -> A: ...
+class Operator_self_high_generator_memory_format_f185b9(Call_self_high_generator_memory_format_f185b9, Operator): ...
 
 class Call_self_high_memory_format_out_333e79(Protocol):
     def __call__(
         _op, self: TensorLike, high: TensorLike, *, memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
+class Operator_self_high_memory_format_out_333e79(Call_self_high_memory_format_out_333e79, Operator): ...
 
 class Call_self_high_memory_format_out_c599cd(Protocol):
     def __call__(_op, self: TensorLike, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+class Operator_self_high_memory_format_out_c599cd(Call_self_high_memory_format_out_c599cd, Operator): ...
 
 class Call_self_ind_b56b6b(Protocol):
     def __call__(_op, self: A, ind: int = 2) -> A: ...
+class Operator_self_ind_b56b6b(Call_self_ind_b56b6b, Operator): ...
 
 class Call_self_ind_out_7a4a08(Protocol):
     @overload
@@ -5079,6 +5479,7 @@ class Call_self_ind_out_7a4a08(Protocol):
 
 class Call_self_ind_out_c59e68(Protocol):
     def __call__(_op, self: TensorLike, ind: int = 2, *, out: A) -> A: ...
+class Operator_self_ind_out_c59e68(Call_self_ind_out_c59e68, Operator): ...
 
 class Call_self_index_66062d(Protocol):
     @overload
@@ -5087,6 +5488,7 @@ class Call_self_index_66062d(Protocol):
     def __call__(_op, self: Tensor, index: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], index: Tensor) -> Tensor: ...
+class Operator_self_index_66062d(Call_self_index_66062d, Operator): ...
 
 class Call_self_index_out_4a7fb1(Protocol):
     @overload
@@ -5100,9 +5502,11 @@ class Call_self_index_out_4a7fb1(Protocol):
 
 class Call_self_index_out_7b0bfe(Protocol):
     def __call__(_op, self: TensorLike, index: TensorLike, *, out: A) -> A: ...
+class Operator_self_index_out_7b0bfe(Call_self_index_out_7b0bfe, Operator): ...
 
 class Call_self_index_source_accumulate_6f648e(Protocol):
     def __call__(_op, self: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
+class Operator_self_index_source_accumulate_6f648e(Call_self_index_source_accumulate_6f648e, Operator): ...
 
 class Call_self_index_source_accumulate_bf8b1a(Protocol):
     @overload
@@ -5113,11 +5517,13 @@ class Call_self_index_source_accumulate_bf8b1a(Protocol):
     def __call__(_op, self: NDArray[Any], index: Tensor, source: TensorLike, accumulate: bool = False) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], index: NDArray[Any], source: Tensor, accumulate: bool = False) -> Tensor: ...
+class Operator_self_index_source_accumulate_bf8b1a(Call_self_index_source_accumulate_bf8b1a, Operator): ...
 
 class Call_self_index_source_accumulate_out_8f741b(Protocol):
     def __call__(
         _op, self: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool = False, *, out: A,
     ) -> A: ...
+class Operator_self_index_source_accumulate_out_8f741b(Call_self_index_source_accumulate_out_8f741b, Operator): ...
 
 class Call_self_index_source_accumulate_out_c6c492(Protocol):
     @overload
@@ -5140,12 +5546,15 @@ class Call_self_indices_7dcf6b(Protocol):
     def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> Tensor: ...
+class Operator_self_indices_7dcf6b(Call_self_indices_7dcf6b, Operator): ...
 
 class Call_self_indices_b74132(Protocol):
     def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
+class Operator_self_indices_b74132(Call_self_indices_b74132, Operator): ...
 
 class Call_self_indices_dim_1d5a95(Protocol):
     def __call__(_op, self: A, indices: Sequence[int], dim: int = 0) -> list[A]: ...
+class Operator_self_indices_dim_1d5a95(Call_self_indices_dim_1d5a95, Operator): ...
 
 class Call_self_indices_dim_e084a0(Protocol):
     @overload
@@ -5154,6 +5563,7 @@ class Call_self_indices_dim_e084a0(Protocol):
     def __call__(_op, self: Tensor, indices: TensorLike, dim: int | None = None) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], indices: Tensor, dim: int | None = None) -> Tensor: ...
+class Operator_self_indices_dim_e084a0(Call_self_indices_dim_e084a0, Operator): ...
 
 class Call_self_indices_dim_out_1d22c4(Protocol):
     @overload
@@ -5167,9 +5577,11 @@ class Call_self_indices_dim_out_1d22c4(Protocol):
 
 class Call_self_indices_dim_out_63ad60(Protocol):
     def __call__(_op, self: TensorLike, indices: TensorLike, dim: int | None = None, *, out: A) -> A: ...
+class Operator_self_indices_dim_out_63ad60(Call_self_indices_dim_out_63ad60, Operator): ...
 
 class Call_self_indices_max_norm_norm_type_5f1f9b(Protocol):
     def __call__(_op, self: A, indices: TensorLike, max_norm: float, norm_type: float) -> A: ...
+class Operator_self_indices_max_norm_norm_type_5f1f9b(Call_self_indices_max_norm_norm_type_5f1f9b, Operator): ...
 
 class Call_self_indices_max_norm_norm_type_732a4e(Protocol):
     @overload
@@ -5178,8 +5590,9 @@ class Call_self_indices_max_norm_norm_type_732a4e(Protocol):
     def __call__(_op, self: Tensor, indices: TensorLike, max_norm: float, norm_type: float) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], indices: Tensor, max_norm: float, norm_type: float) -> Tensor: ...
+class Operator_self_indices_max_norm_norm_type_732a4e(Call_self_indices_max_norm_norm_type_732a4e, Operator): ...
 
-class Call_self_indices_max_norm_norm_type_out_8c29be(Protocol):
+class Call_self_indices_max_norm_norm_type_ou_8c29be(Protocol):
     @overload
     def __call__(_op, self: A, indices: A, max_norm: float, norm_type: float) -> A: ...
     @overload
@@ -5189,8 +5602,9 @@ class Call_self_indices_max_norm_norm_type_out_8c29be(Protocol):
     @overload
     def __call__(_op, self: TensorLike, indices: TensorLike, max_norm: float, norm_type: float, *, out: A) -> A: ...
 
-class Call_self_indices_max_norm_norm_type_out_f6f1fc(Protocol):
+class Call_self_indices_max_norm_norm_type_ou_f6f1fc(Protocol):
     def __call__(_op, self: TensorLike, indices: TensorLike, max_norm: float, norm_type: float, *, out: A) -> A: ...
+class Operator_self_indices_max_norm_norm_type_ou_f6f1fc(Call_self_indices_max_norm_norm_type_ou_f6f1fc, Operator): ...
 
 class Call_self_indices_out_4b9a6c(Protocol):
     @overload
@@ -5204,6 +5618,7 @@ class Call_self_indices_out_4b9a6c(Protocol):
 
 class Call_self_indices_out_784567(Protocol):
     def __call__(_op, self: TensorLike, indices: Sequence[TensorLike | None], *, out: A) -> A: ...
+class Operator_self_indices_out_784567(Call_self_indices_out_784567, Operator): ...
 
 class Call_self_indices_output_size_8cea2d(Protocol):
     @overload
@@ -5212,9 +5627,11 @@ class Call_self_indices_output_size_8cea2d(Protocol):
     def __call__(_op, self: Tensor, indices: TensorLike, output_size: Sequence[int] | int) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], indices: Tensor, output_size: Sequence[int] | int) -> Tensor: ...
+class Operator_self_indices_output_size_8cea2d(Call_self_indices_output_size_8cea2d, Operator): ...
 
 class Call_self_indices_output_size_out_9b23e2(Protocol):
     def __call__(_op, self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
+class Operator_self_indices_output_size_out_9b23e2(Call_self_indices_output_size_out_9b23e2, Operator): ...
 
 class Call_self_indices_output_size_out_9eb054(Protocol):
     @overload
@@ -5226,7 +5643,7 @@ class Call_self_indices_output_size_out_9eb054(Protocol):
     @overload
     def __call__(_op, self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
 
-class Call_self_indices_output_size_stride_padd_2e389e(Protocol):
+class Call_self_indices_output_size_stride_pa_2e389e(Protocol):
     @overload
     def __call__(
         _op, self: A, indices: A, output_size: Sequence[int] | int, stride: Sequence[int] | int,
@@ -5248,7 +5665,7 @@ class Call_self_indices_output_size_stride_padd_2e389e(Protocol):
         padding: Sequence[int] | int, *, out: A,
     ) -> A: ...
 
-class Call_self_indices_output_size_stride_padd_520f68(Protocol):
+class Call_self_indices_output_size_stride_pa_520f68(Protocol):
     @overload
     def __call__(
         _op, self: A, indices: A, output_size: Sequence[int] | int, stride: Sequence[int] | int,
@@ -5264,12 +5681,14 @@ class Call_self_indices_output_size_stride_padd_520f68(Protocol):
         _op, self: NDArray[Any], indices: Tensor, output_size: Sequence[int] | int, stride: Sequence[int] | int,
         padding: Sequence[int] | int,
     ) -> Tensor: ...
+class Operator_self_indices_output_size_stride_pa_520f68(Call_self_indices_output_size_stride_pa_520f68, Operator): ...
 
-class Call_self_indices_output_size_stride_padd_8d673b(Protocol):
+class Call_self_indices_output_size_stride_pa_8d673b(Protocol):
     def __call__(
         _op, self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int, stride: Sequence[int] | int,
         padding: Sequence[int] | int, *, out: A,
     ) -> A: ...
+class Operator_self_indices_output_size_stride_pa_8d673b(Call_self_indices_output_size_stride_pa_8d673b, Operator): ...
 
 class Call_self_indices_values_accumulate_81d67f(Protocol):
     @overload
@@ -5286,11 +5705,13 @@ class Call_self_indices_values_accumulate_81d67f(Protocol):
     def __call__(
         _op, self: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor, accumulate: bool = False,
     ) -> Tensor: ...
+class Operator_self_indices_values_accumulate_81d67f(Call_self_indices_values_accumulate_81d67f, Operator): ...
 
 class Call_self_indices_values_accumulate_c69daa(Protocol):
     def __call__(
         _op, self: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False,
     ) -> A: ...
+class Operator_self_indices_values_accumulate_c69daa(Call_self_indices_values_accumulate_c69daa, Operator): ...
 
 class Call_self_indices_values_accumulate_out_063577(Protocol):
     @overload
@@ -5318,6 +5739,7 @@ class Call_self_indices_values_accumulate_out_5db566(Protocol):
         _op, self: TensorLike, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False, *,
         out: A,
     ) -> A: ...
+class Operator_self_indices_values_accumulate_out_5db566(Call_self_indices_values_accumulate_out_5db566, Operator): ...
 
 class Call_self_input2_6749d0(Protocol):
     @overload
@@ -5326,6 +5748,7 @@ class Call_self_input2_6749d0(Protocol):
     def __call__(_op, self: Tensor, input2: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], input2: Tensor) -> Tensor: ...
+class Operator_self_input2_6749d0(Call_self_input2_6749d0, Operator): ...
 
 class Call_self_input2_input3_left_transpose_18f8ae(Protocol):
     @overload
@@ -5342,8 +5765,9 @@ class Call_self_input2_input3_left_transpose_18f8ae(Protocol):
     def __call__(
         _op, self: NDArray[Any], input2: NDArray[Any], input3: Tensor, left: bool = True, transpose: bool = False,
     ) -> Tensor: ...
+class Operator_self_input2_input3_left_transpose_18f8ae(Call_self_input2_input3_left_transpose_18f8ae, Operator): ...
 
-class Call_self_input2_input3_left_transpose_ou_ad24a6(Protocol):
+class Call_self_input2_input3_left_transpose_ad24a6(Protocol):
     @overload
     def __call__(_op, self: A, input2: A, input3: A, left: bool = True, transpose: bool = False) -> A: ...
     @overload
@@ -5364,14 +5788,16 @@ class Call_self_input2_input3_left_transpose_ou_ad24a6(Protocol):
         out: A,
     ) -> A: ...
 
-class Call_self_input2_input3_left_transpose_ou_e498c2(Protocol):
+class Call_self_input2_input3_left_transpose_e498c2(Protocol):
     def __call__(
         _op, self: TensorLike, input2: TensorLike, input3: TensorLike, left: bool = True, transpose: bool = False, *,
         out: A,
     ) -> A: ...
+class Operator_self_input2_input3_left_transpose_e498c2(Call_self_input2_input3_left_transpose_e498c2, Operator): ...
 
 class Call_self_input2_out_0349b2(Protocol):
     def __call__(_op, self: TensorLike, input2: TensorLike, *, out: A) -> A: ...
+class Operator_self_input2_out_0349b2(Call_self_input2_out_0349b2, Operator): ...
 
 class Call_self_input2_out_0443d5(Protocol):
     @overload
@@ -5390,9 +5816,11 @@ class Call_self_input2_upper_9c6c21(Protocol):
     def __call__(_op, self: Tensor, input2: TensorLike, upper: bool = False) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], input2: Tensor, upper: bool = False) -> Tensor: ...
+class Operator_self_input2_upper_9c6c21(Call_self_input2_upper_9c6c21, Operator): ...
 
 class Call_self_input2_upper_out_2ed2cb(Protocol):
     def __call__(_op, self: TensorLike, input2: TensorLike, upper: bool = False, *, out: A) -> A: ...
+class Operator_self_input2_upper_out_2ed2cb(Call_self_input2_upper_out_2ed2cb, Operator): ...
 
 class Call_self_input2_upper_out_b8bba4(Protocol):
     @overload
@@ -5408,6 +5836,7 @@ class Call_self_k_dim_keepdim_a358c7(Protocol):
     def __call__(
         _op, self: A, k: int, dim: int = -1, keepdim: bool = False,
     ) -> ops.sorting.kthvalue_default_result[A]: ...
+class Operator_self_k_dim_keepdim_a358c7(Call_self_k_dim_keepdim_a358c7, Operator): ...
 
 class Call_self_k_dim_keepdim_values_indices_18d931(Protocol):
     @overload
@@ -5423,13 +5852,15 @@ class Call_self_k_dim_keepdim_values_indices_e408ea(Protocol):
     def __call__(
         _op, self: TensorLike, k: int, dim: int = -1, keepdim: bool = False, *, values: A, indices: A,
     ) -> ops.sorting.kthvalue_values_result[A]: ...
+class Operator_self_k_dim_keepdim_values_indices_e408ea(Call_self_k_dim_keepdim_values_indices_e408ea, Operator): ...
 
 class Call_self_k_dim_largest_sorted_6914e5(Protocol):
     def __call__(
         _op, self: A, k: int, dim: int = -1, largest: bool = True, sorted: bool = True,
     ) -> ops.sorting.topk_default_result[A]: ...
+class Operator_self_k_dim_largest_sorted_6914e5(Call_self_k_dim_largest_sorted_6914e5, Operator): ...
 
-class Call_self_k_dim_largest_sorted_values_ind_5dd503(Protocol):
+class Call_self_k_dim_largest_sorted_values_i_5dd503(Protocol):
     @overload
     def __call__(
         _op, self: A, k: int, dim: int = -1, largest: bool = True, sorted: bool = True,
@@ -5440,17 +5871,20 @@ class Call_self_k_dim_largest_sorted_values_ind_5dd503(Protocol):
         indices: A,
     ) -> ops.sorting.topk_values_result[A]: ...
 
-class Call_self_k_dim_largest_sorted_values_ind_649712(Protocol):
+class Call_self_k_dim_largest_sorted_values_i_649712(Protocol):
     def __call__(
         _op, self: TensorLike, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, values: A,
         indices: A,
     ) -> ops.sorting.topk_values_result[A]: ...
+class Operator_self_k_dim_largest_sorted_values_i_649712(Call_self_k_dim_largest_sorted_values_i_649712, Operator): ...
 
 class Call_self_k_dims_7a89f2(Protocol):
     def __call__(_op, self: A, k: int = 1, dims: Sequence[int] = (0, 1)) -> A: ...
+class Operator_self_k_dims_7a89f2(Call_self_k_dims_7a89f2, Operator): ...
 
 class Call_self_k_dims_out_37af50(Protocol):
     def __call__(_op, self: TensorLike, k: int = 1, dims: Sequence[int] = (0, 1), *, out: A) -> A: ...
+class Operator_self_k_dims_out_37af50(Call_self_k_dims_out_37af50, Operator): ...
 
 class Call_self_k_dims_out_82637b(Protocol):
     @overload
@@ -5460,6 +5894,7 @@ class Call_self_k_dims_out_82637b(Protocol):
 
 class Call_self_keepdim_cc9447(Protocol):
     def __call__(_op, self: A, keepdim: bool = False) -> A: ...
+class Operator_self_keepdim_cc9447(Call_self_keepdim_cc9447, Operator): ...
 
 class Call_self_keepdim_dim_out_45360a(Protocol):
     @overload
@@ -5473,8 +5908,9 @@ class Call_self_keepdim_dim_out_45360a(Protocol):
 
 class Call_self_keepdim_out_808b16(Protocol):
     def __call__(_op, self: TensorLike, keepdim: bool = False, *, out: A) -> A: ...
+class Operator_self_keepdim_out_808b16(Call_self_keepdim_out_808b16, Operator): ...
 
-class Call_self_kernel_size_dilation_padding_st_089b46(Protocol):
+class Call_self_kernel_size_dilation_padding_089b46(Protocol):
     @overload
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, dilation: Sequence[int] | int, padding: Sequence[int] | int,
@@ -5486,25 +5922,28 @@ class Call_self_kernel_size_dilation_padding_st_089b46(Protocol):
         padding: Sequence[int] | int, stride: Sequence[int] | int, *, out: A,
     ) -> A: ...
 
-class Call_self_kernel_size_dilation_padding_st_ae5fe3(Protocol):
+class Call_self_kernel_size_dilation_padding_ae5fe3(Protocol):
     def __call__(
         _op, self: TensorLike, kernel_size: Sequence[int] | int, dilation: Sequence[int] | int,
         padding: Sequence[int] | int, stride: Sequence[int] | int, *, out: A,
     ) -> A: ...
+class Operator_self_kernel_size_dilation_padding_ae5fe3(Call_self_kernel_size_dilation_padding_ae5fe3, Operator): ...
 
-class Call_self_kernel_size_dilation_padding_st_e9301f(Protocol):
+class Call_self_kernel_size_dilation_padding_e9301f(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, dilation: Sequence[int] | int, padding: Sequence[int] | int,
         stride: Sequence[int] | int,
     ) -> A: ...
+class Operator_self_kernel_size_dilation_padding_e9301f(Call_self_kernel_size_dilation_padding_e9301f, Operator): ...
 
-class Call_self_kernel_size_output_size_random_06ee95(Protocol):
+class Call_self_kernel_size_output_size_rando_06ee95(Protocol):
     def __call__(
         _op, self: TensorLike, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int,
         random_samples: TensorLike, *, output: A, indices: A,
     ) -> tuple[A, A]: ...
+class Operator_self_kernel_size_output_size_rando_06ee95(Call_self_kernel_size_output_size_rando_06ee95, Operator): ...
 
-class Call_self_kernel_size_output_size_random_2aaf2a(Protocol):
+class Call_self_kernel_size_output_size_rando_2aaf2a(Protocol):
     @overload
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A,
@@ -5519,8 +5958,9 @@ class Call_self_kernel_size_output_size_random_2aaf2a(Protocol):
         _op, self: NDArray[Any], kernel_size: Sequence[int] | int, output_size: Sequence[int] | int,
         random_samples: Tensor,
     ) -> tuple[Tensor, Tensor]: ...
+class Operator_self_kernel_size_output_size_rando_2aaf2a(Call_self_kernel_size_output_size_rando_2aaf2a, Operator): ...
 
-class Call_self_kernel_size_output_size_random_39f623(Protocol):
+class Call_self_kernel_size_output_size_rando_39f623(Protocol):
     @overload
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int, random_samples: A,
@@ -5541,14 +5981,15 @@ class Call_self_kernel_size_output_size_random_39f623(Protocol):
         random_samples: TensorLike, *, output: A, indices: A,
     ) -> tuple[A, A]: ...
 
-class Call_self_kernel_size_stride_padding_ceil_4e8062(Protocol):
+class Call_self_kernel_size_stride_padding_ce_4e8062(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0), ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> A: ...
+class Operator_self_kernel_size_stride_padding_ce_4e8062(Call_self_kernel_size_stride_padding_ce_4e8062, Operator): ...
 
-class Call_self_kernel_size_stride_padding_ceil_66478b(Protocol):
+class Call_self_kernel_size_stride_padding_ce_66478b(Protocol):
     @overload
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
@@ -5562,7 +6003,7 @@ class Call_self_kernel_size_stride_padding_ceil_66478b(Protocol):
         divisor_override: int | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_kernel_size_stride_padding_ceil_6b0a22(Protocol):
+class Call_self_kernel_size_stride_padding_ce_6b0a22(Protocol):
     @overload
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
@@ -5576,20 +6017,22 @@ class Call_self_kernel_size_stride_padding_ceil_6b0a22(Protocol):
         divisor_override: int | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_kernel_size_stride_padding_ceil_98642b(Protocol):
+class Call_self_kernel_size_stride_padding_ce_98642b(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0,), ceil_mode: bool = False, count_include_pad: bool = True,
     ) -> A: ...
+class Operator_self_kernel_size_stride_padding_ce_98642b(Call_self_kernel_size_stride_padding_ce_98642b, Operator): ...
 
-class Call_self_kernel_size_stride_padding_ceil_a3b9ba(Protocol):
+class Call_self_kernel_size_stride_padding_ce_a3b9ba(Protocol):
     def __call__(
         _op, self: TensorLike, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0), ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: int | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_kernel_size_stride_padding_ce_a3b9ba(Call_self_kernel_size_stride_padding_ce_a3b9ba, Operator): ...
 
-class Call_self_kernel_size_stride_padding_ceil_add23b(Protocol):
+class Call_self_kernel_size_stride_padding_ce_add23b(Protocol):
     @overload
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
@@ -5601,33 +6044,37 @@ class Call_self_kernel_size_stride_padding_ceil_add23b(Protocol):
         padding: Sequence[int] | int = (0,), ceil_mode: bool = False, count_include_pad: bool = True, *, out: A,
     ) -> A: ...
 
-class Call_self_kernel_size_stride_padding_ceil_c2e81a(Protocol):
+class Call_self_kernel_size_stride_padding_ce_c2e81a(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0, 0), ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> A: ...
+class Operator_self_kernel_size_stride_padding_ce_c2e81a(Call_self_kernel_size_stride_padding_ce_c2e81a, Operator): ...
 
-class Call_self_kernel_size_stride_padding_ceil_de81e5(Protocol):
+class Call_self_kernel_size_stride_padding_ce_de81e5(Protocol):
     def __call__(
         _op, self: TensorLike, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0, 0), ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: int | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_kernel_size_stride_padding_ce_de81e5(Call_self_kernel_size_stride_padding_ce_de81e5, Operator): ...
 
-class Call_self_kernel_size_stride_padding_ceil_e24ca5(Protocol):
+class Call_self_kernel_size_stride_padding_ce_e24ca5(Protocol):
     def __call__(
         _op, self: TensorLike, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0,), ceil_mode: bool = False, count_include_pad: bool = True, *, out: A,
     ) -> A: ...
+class Operator_self_kernel_size_stride_padding_ce_e24ca5(Call_self_kernel_size_stride_padding_ce_e24ca5, Operator): ...
 
-class Call_self_kernel_size_stride_padding_dila_1a4adc(Protocol):
+class Call_self_kernel_size_stride_padding_di_1a4adc(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0, 0), dilation: Sequence[int] | int = (1, 1, 1), ceil_mode: bool = False,
     ) -> tuple[A, A]: ...
+class Operator_self_kernel_size_stride_padding_di_1a4adc(Call_self_kernel_size_stride_padding_di_1a4adc, Operator): ...
 
-class Call_self_kernel_size_stride_padding_dila_1c706e(Protocol):
+class Call_self_kernel_size_stride_padding_di_1c706e(Protocol):
     @overload
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
@@ -5640,20 +6087,22 @@ class Call_self_kernel_size_stride_padding_dila_1c706e(Protocol):
         out: A, indices: A,
     ) -> tuple[A, A]: ...
 
-class Call_self_kernel_size_stride_padding_dila_2cbddc(Protocol):
+class Call_self_kernel_size_stride_padding_di_2cbddc(Protocol):
     def __call__(
         _op, self: TensorLike, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0, 0), dilation: Sequence[int] | int = (1, 1, 1), ceil_mode: bool = False, *,
         out: A, indices: A,
     ) -> tuple[A, A]: ...
+class Operator_self_kernel_size_stride_padding_di_2cbddc(Call_self_kernel_size_stride_padding_di_2cbddc, Operator): ...
 
-class Call_self_kernel_size_stride_padding_dila_487f9a(Protocol):
+class Call_self_kernel_size_stride_padding_di_487f9a(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0,), dilation: Sequence[int] | int = (1,), ceil_mode: bool = False,
     ) -> tuple[A, A]: ...
+class Operator_self_kernel_size_stride_padding_di_487f9a(Call_self_kernel_size_stride_padding_di_487f9a, Operator): ...
 
-class Call_self_kernel_size_stride_padding_dila_5216b8(Protocol):
+class Call_self_kernel_size_stride_padding_di_5216b8(Protocol):
     @overload
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
@@ -5666,45 +6115,53 @@ class Call_self_kernel_size_stride_padding_dila_5216b8(Protocol):
         out: A, indices: A,
     ) -> tuple[A, A]: ...
 
-class Call_self_kernel_size_stride_padding_dila_93bcc0(Protocol):
+class Call_self_kernel_size_stride_padding_di_93bcc0(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0), dilation: Sequence[int] | int = (1, 1), ceil_mode: bool = False,
     ) -> A: ...
+class Operator_self_kernel_size_stride_padding_di_93bcc0(Call_self_kernel_size_stride_padding_di_93bcc0, Operator): ...
 
-class Call_self_kernel_size_stride_padding_dila_c1f590(Protocol):
+class Call_self_kernel_size_stride_padding_di_c1f590(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0, 0), dilation: Sequence[int] | int = (1, 1, 1), ceil_mode: bool = False,
     ) -> A: ...
+class Operator_self_kernel_size_stride_padding_di_c1f590(Call_self_kernel_size_stride_padding_di_c1f590, Operator): ...
 
-class Call_self_kernel_size_stride_padding_dila_c9d785(Protocol):
+class Call_self_kernel_size_stride_padding_di_c9d785(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0), dilation: Sequence[int] | int = (1, 1), ceil_mode: bool = False,
     ) -> tuple[A, A]: ...
+class Operator_self_kernel_size_stride_padding_di_c9d785(Call_self_kernel_size_stride_padding_di_c9d785, Operator): ...
 
-class Call_self_kernel_size_stride_padding_dila_dcc7e1(Protocol):
+class Call_self_kernel_size_stride_padding_di_dcc7e1(Protocol):
     def __call__(
         _op, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0,), dilation: Sequence[int] | int = (1,), ceil_mode: bool = False,
     ) -> A: ...
+class Operator_self_kernel_size_stride_padding_di_dcc7e1(Call_self_kernel_size_stride_padding_di_dcc7e1, Operator): ...
 
-class Call_self_kernel_size_stride_padding_dila_f2dfd1(Protocol):
+class Call_self_kernel_size_stride_padding_di_f2dfd1(Protocol):
     def __call__(
         _op, self: TensorLike, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0, 0), dilation: Sequence[int] | int = (1, 1), ceil_mode: bool = False, *,
         out: A, indices: A,
     ) -> tuple[A, A]: ...
+class Operator_self_kernel_size_stride_padding_di_f2dfd1(Call_self_kernel_size_stride_padding_di_f2dfd1, Operator): ...
 
 class Call_self_lambd_73e9fd(Protocol):
     def __call__(_op, self: A, lambd: Scalar = 0.5) -> A: ...
+class Operator_self_lambd_73e9fd(Call_self_lambd_73e9fd, Operator): ...
 
 class Call_self_lambd_generator_c7d001(Protocol):
     def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+class Operator_self_lambd_generator_c7d001(Call_self_lambd_generator_c7d001, Operator): ...
 
 class Call_self_lambd_generator_out_1c6d7b(Protocol):
     def __call__(_op, self: TensorLike, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+class Operator_self_lambd_generator_out_1c6d7b(Call_self_lambd_generator_out_1c6d7b, Operator): ...
 
 class Call_self_lambd_generator_out_b0fc6e(Protocol):
     @overload
@@ -5720,36 +6177,42 @@ class Call_self_lambd_out_8719f5(Protocol):
 
 class Call_self_lambd_out_bbed4d(Protocol):
     def __call__(_op, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
+class Operator_self_lambd_out_bbed4d(Call_self_lambd_out_bbed4d, Operator): ...
 
-class Call_self_low_high_dtype_layout_device_pi_d3a725(Protocol):
+class Call_self_low_high_dtype_layout_device_d3a725(Protocol):
     def __call__(
         _op, self: A, low: int, high: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_low_high_dtype_layout_device_d3a725(Call_self_low_high_dtype_layout_device_d3a725, Operator): ...
 
-class Call_self_low_high_generator_dtype_layout_17b8f8(Protocol):
+class Call_self_low_high_generator_dtype_layo_17b8f8(Protocol):
     def __call__(
         _op, self: A, low: int, high: int, *, generator: Generator | None, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+class Operator_self_low_high_generator_dtype_layo_17b8f8(Call_self_low_high_generator_dtype_layo_17b8f8, Operator): ...
 
-class Call_self_low_high_generator_memory_forma_47b317(Protocol):
+class Call_self_low_high_generator_memory_for_47b317(Protocol):
     def __call__(
         _op, self: TensorLike, low: int, high: int, *, generator: Generator | None,
         memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
+class Operator_self_low_high_generator_memory_for_47b317(Call_self_low_high_generator_memory_for_47b317, Operator): ...
 
 class Call_self_low_high_memory_format_out_dc31da(Protocol):
     def __call__(
         _op, self: TensorLike, low: int, high: int, *, memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
+class Operator_self_low_high_memory_format_out_dc31da(Call_self_low_high_memory_format_out_dc31da, Operator): ...
 
-class Call_self_lower_upper_training_generator_271b1c(Protocol):
+class Call_self_lower_upper_training_generato_271b1c(Protocol):
     def __call__(
         _op, self: A, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False,
         generator: Generator | None = None,
     ) -> A: ...
+class Operator_self_lower_upper_training_generato_271b1c(Call_self_lower_upper_training_generato_271b1c, Operator): ...
 
 class Call_self_mantissa_exponent_5dcf19(Protocol):
     @overload
@@ -5759,6 +6222,7 @@ class Call_self_mantissa_exponent_5dcf19(Protocol):
 
 class Call_self_mantissa_exponent_b5b995(Protocol):
     def __call__(_op, self: TensorLike, *, mantissa: A, exponent: A) -> ops.unary.frexp_Tensor_out_result[A]: ...
+class Operator_self_mantissa_exponent_b5b995(Call_self_mantissa_exponent_b5b995, Operator): ...
 
 class Call_self_mask_084743(Protocol):
     @overload
@@ -5767,6 +6231,7 @@ class Call_self_mask_084743(Protocol):
     def __call__(_op, self: Tensor, mask: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], mask: Tensor) -> Tensor: ...
+class Operator_self_mask_084743(Call_self_mask_084743, Operator): ...
 
 class Call_self_mask_indices_fill_c09e4b(Protocol):
     @overload
@@ -5781,6 +6246,7 @@ class Call_self_mask_indices_fill_c09e4b(Protocol):
     def __call__(
         _op, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[Tensor | None], fill: Scalar,
     ) -> Tensor: ...
+class Operator_self_mask_indices_fill_c09e4b(Call_self_mask_indices_fill_c09e4b, Operator): ...
 
 class Call_self_mask_indices_values_fac408(Protocol):
     @overload
@@ -5801,9 +6267,11 @@ class Call_self_mask_indices_values_fac408(Protocol):
     def __call__(
         _op, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor,
     ) -> Tensor: ...
+class Operator_self_mask_indices_values_fac408(Call_self_mask_indices_values_fac408, Operator): ...
 
 class Call_self_mask_out_3d4728(Protocol):
     def __call__(_op, self: TensorLike, mask: TensorLike, *, out: A) -> A: ...
+class Operator_self_mask_out_3d4728(Call_self_mask_out_3d4728, Operator): ...
 
 class Call_self_mask_out_f90f73(Protocol):
     @overload
@@ -5817,6 +6285,7 @@ class Call_self_mask_out_f90f73(Protocol):
 
 class Call_self_mask_source_76f6d9(Protocol):
     def __call__(_op, self: A, mask: TensorLike, source: TensorLike) -> A: ...
+class Operator_self_mask_source_76f6d9(Call_self_mask_source_76f6d9, Operator): ...
 
 class Call_self_mask_source_de431e(Protocol):
     @overload
@@ -5827,9 +6296,11 @@ class Call_self_mask_source_de431e(Protocol):
     def __call__(_op, self: NDArray[Any], mask: Tensor, source: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], mask: NDArray[Any], source: Tensor) -> Tensor: ...
+class Operator_self_mask_source_de431e(Call_self_mask_source_de431e, Operator): ...
 
 class Call_self_mask_source_out_052990(Protocol):
     def __call__(_op, self: TensorLike, mask: TensorLike, source: TensorLike, *, out: A) -> A: ...
+class Operator_self_mask_source_out_052990(Call_self_mask_source_out_052990, Operator): ...
 
 class Call_self_mask_source_out_9ce100(Protocol):
     @overload
@@ -5852,6 +6323,7 @@ class Call_self_mask_value_26c6e0(Protocol):
     def __call__(_op, self: NDArray[Any], mask: Tensor, value: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], mask: NDArray[Any], value: Tensor) -> Tensor: ...
+class Operator_self_mask_value_26c6e0(Call_self_mask_value_26c6e0, Operator): ...
 
 class Call_self_mask_value_6e4334(Protocol):
     @overload
@@ -5861,6 +6333,7 @@ class Call_self_mask_value_6e4334(Protocol):
 
 class Call_self_mask_value_8c7e51(Protocol):
     def __call__(_op, self: A, mask: TensorLike, value: Scalar) -> A: ...
+class Operator_self_mask_value_8c7e51(Call_self_mask_value_8c7e51, Operator): ...
 
 class Call_self_mask_value_9b8a7c(Protocol):
     @overload
@@ -5869,9 +6342,11 @@ class Call_self_mask_value_9b8a7c(Protocol):
     def __call__(_op, self: Tensor, mask: TensorLike, value: Scalar) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], mask: Tensor, value: Scalar) -> Tensor: ...
+class Operator_self_mask_value_9b8a7c(Call_self_mask_value_9b8a7c, Operator): ...
 
 class Call_self_mask_value_d4adaa(Protocol):
     def __call__(_op, self: A, mask: TensorLike, value: TensorLike) -> A: ...
+class Operator_self_mask_value_d4adaa(Call_self_mask_value_d4adaa, Operator): ...
 
 class Call_self_mask_value_out_6a0a50(Protocol):
     @overload
@@ -5895,9 +6370,11 @@ class Call_self_mask_value_out_6a0a50(Protocol):
 
 class Call_self_mask_value_out_95e43a(Protocol):
     def __call__(_op, self: TensorLike, mask: TensorLike, value: Scalar, *, out: A) -> A: ...
+class Operator_self_mask_value_out_95e43a(Call_self_mask_value_out_95e43a, Operator): ...
 
 class Call_self_mask_value_out_b51e35(Protocol):
     def __call__(_op, self: TensorLike, mask: TensorLike, value: TensorLike, *, out: A) -> A: ...
+class Operator_self_mask_value_out_b51e35(Call_self_mask_value_out_b51e35, Operator): ...
 
 class Call_self_mat1_mat2_beta_alpha_13d78f(Protocol):
     @overload
@@ -5914,14 +6391,17 @@ class Call_self_mat1_mat2_beta_alpha_13d78f(Protocol):
     def __call__(
         _op, self: NDArray[Any], mat1: NDArray[Any], mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1,
     ) -> Tensor: ...
+class Operator_self_mat1_mat2_beta_alpha_13d78f(Call_self_mat1_mat2_beta_alpha_13d78f, Operator): ...
 
 class Call_self_mat1_mat2_beta_alpha_ff5f2a(Protocol):
     def __call__(_op, self: A, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+class Operator_self_mat1_mat2_beta_alpha_ff5f2a(Call_self_mat1_mat2_beta_alpha_ff5f2a, Operator): ...
 
 class Call_self_mat1_mat2_beta_alpha_out_096574(Protocol):
     def __call__(
         _op, self: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A,
     ) -> A: ...
+class Operator_self_mat1_mat2_beta_alpha_out_096574(Call_self_mat1_mat2_beta_alpha_out_096574, Operator): ...
 
 class Call_self_mat1_mat2_beta_alpha_out_9c22d1(Protocol):
     @overload
@@ -5950,9 +6430,11 @@ class Call_self_mat2_ed0884(Protocol):
     def __call__(_op, self: Tensor, mat2: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], mat2: Tensor) -> Tensor: ...
+class Operator_self_mat2_ed0884(Call_self_mat2_ed0884, Operator): ...
 
 class Call_self_mat2_out_cbb044(Protocol):
     def __call__(_op, self: TensorLike, mat2: TensorLike, *, out: A) -> A: ...
+class Operator_self_mat2_out_cbb044(Call_self_mat2_out_cbb044, Operator): ...
 
 class Call_self_mat2_out_f2f147(Protocol):
     @overload
@@ -5966,6 +6448,7 @@ class Call_self_mat2_out_f2f147(Protocol):
 
 class Call_self_mat_vec_beta_alpha_3c5dea(Protocol):
     def __call__(_op, self: A, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+class Operator_self_mat_vec_beta_alpha_3c5dea(Call_self_mat_vec_beta_alpha_3c5dea, Operator): ...
 
 class Call_self_mat_vec_beta_alpha_467e1a(Protocol):
     @overload
@@ -5982,11 +6465,13 @@ class Call_self_mat_vec_beta_alpha_467e1a(Protocol):
     def __call__(
         _op, self: NDArray[Any], mat: NDArray[Any], vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1,
     ) -> Tensor: ...
+class Operator_self_mat_vec_beta_alpha_467e1a(Call_self_mat_vec_beta_alpha_467e1a, Operator): ...
 
 class Call_self_mat_vec_beta_alpha_out_915a58(Protocol):
     def __call__(
         _op, self: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A,
     ) -> A: ...
+class Operator_self_mat_vec_beta_alpha_out_915a58(Call_self_mat_vec_beta_alpha_out_915a58, Operator): ...
 
 class Call_self_mat_vec_beta_alpha_out_ef9600(Protocol):
     @overload
@@ -6021,15 +6506,19 @@ class Call_self_max_c56c28(Protocol):
     def __call__(_op, self: Tensor, max: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], max: Tensor) -> Tensor: ...
+class Operator_self_max_c56c28(Call_self_max_c56c28, Operator): ...
 
 class Call_self_max_ce2c8e(Protocol):
     def __call__(_op, self: A, max: Scalar) -> A: ...
+class Operator_self_max_ce2c8e(Call_self_max_ce2c8e, Operator): ...
 
 class Call_self_max_dbf511(Protocol):
     def __call__(_op, self: A, max: TensorLike) -> A: ...
+class Operator_self_max_dbf511(Call_self_max_dbf511, Operator): ...
 
 class Call_self_max_out_148f35(Protocol):
     def __call__(_op, self: TensorLike, max: TensorLike, *, out: A) -> A: ...
+class Operator_self_max_out_148f35(Call_self_max_out_148f35, Operator): ...
 
 class Call_self_max_out_52e87d(Protocol):
     @overload
@@ -6047,12 +6536,15 @@ class Call_self_max_out_52e87d(Protocol):
 
 class Call_self_max_out_9c1bbe(Protocol):
     def __call__(_op, self: TensorLike, max: Scalar, *, out: A) -> A: ...
+class Operator_self_max_out_9c1bbe(Call_self_max_out_9c1bbe, Operator): ...
 
 class Call_self_mean_std_generator_533693(Protocol):
     def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
+class Operator_self_mean_std_generator_533693(Call_self_mean_std_generator_533693, Operator): ...
 
 class Call_self_mean_std_generator_63e037(Protocol):
     def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+class Operator_self_mean_std_generator_63e037(Call_self_mean_std_generator_63e037, Operator): ...
 
 class Call_self_mean_std_generator_out_1c53fb(Protocol):
     @overload
@@ -6066,13 +6558,15 @@ class Call_self_mean_std_generator_out_3dec6f(Protocol):
     def __call__(
         _op, self: TensorLike, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None, out: A,
     ) -> A: ...
+class Operator_self_mean_std_generator_out_3dec6f(Call_self_mean_std_generator_out_3dec6f, Operator): ...
 
 class Call_self_mean_std_generator_out_cb3e13(Protocol):
     def __call__(
         _op, self: TensorLike, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None, out: A,
     ) -> A: ...
+class Operator_self_mean_std_generator_out_cb3e13(Call_self_mean_std_generator_out_cb3e13, Operator): ...
 
-class Call_self_mean_std_generator_out_size_dty_713ffb(Protocol):
+class Call_self_mean_std_generator_out_size_d_713ffb(Protocol):
     @overload
     def __call__(
         _op, self: TensorLike, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None, out: A,
@@ -6106,11 +6600,13 @@ class Call_self_mean_std_generator_out_size_dty_713ffb(Protocol):
 
 class Call_self_median_sigma_generator_b1051f(Protocol):
     def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+class Operator_self_median_sigma_generator_b1051f(Call_self_median_sigma_generator_b1051f, Operator): ...
 
 class Call_self_median_sigma_generator_out_5daf98(Protocol):
     def __call__(
         _op, self: TensorLike, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None, out: A,
     ) -> A: ...
+class Operator_self_median_sigma_generator_out_5daf98(Call_self_median_sigma_generator_out_5daf98, Operator): ...
 
 class Call_self_median_sigma_generator_out_ff2af7(Protocol):
     @overload
@@ -6122,9 +6618,11 @@ class Call_self_median_sigma_generator_out_ff2af7(Protocol):
 
 class Call_self_memory_format_2c30cb(Protocol):
     def __call__(_op, self: A, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> A: ...
+class Operator_self_memory_format_2c30cb(Call_self_memory_format_2c30cb, Operator): ...
 
 class Call_self_memory_format_e6cc50(Protocol):
     def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
+class Operator_self_memory_format_e6cc50(Call_self_memory_format_e6cc50, Operator): ...
 
 class Call_self_memory_format_out_52a4e9(Protocol):
     @overload
@@ -6134,9 +6632,11 @@ class Call_self_memory_format_out_52a4e9(Protocol):
 
 class Call_self_memory_format_out_b669a3(Protocol):
     def __call__(_op, self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+class Operator_self_memory_format_out_b669a3(Call_self_memory_format_out_b669a3, Operator): ...
 
 class Call_self_min_b9d09e(Protocol):
     def __call__(_op, self: A, min: Scalar) -> A: ...
+class Operator_self_min_b9d09e(Call_self_min_b9d09e, Operator): ...
 
 class Call_self_min_c90ac5(Protocol):
     @overload
@@ -6145,9 +6645,11 @@ class Call_self_min_c90ac5(Protocol):
     def __call__(_op, self: Tensor, min: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], min: Tensor) -> Tensor: ...
+class Operator_self_min_c90ac5(Call_self_min_c90ac5, Operator): ...
 
 class Call_self_min_ef2fe5(Protocol):
     def __call__(_op, self: A, min: TensorLike) -> A: ...
+class Operator_self_min_ef2fe5(Call_self_min_ef2fe5, Operator): ...
 
 class Call_self_min_f43811(Protocol):
     @overload
@@ -6163,9 +6665,11 @@ class Call_self_min_max_4636fd(Protocol):
 
 class Call_self_min_max_472887(Protocol):
     def __call__(_op, self: A, min: Scalar | None = None, max: Scalar | None = None) -> A: ...
+class Operator_self_min_max_472887(Call_self_min_max_472887, Operator): ...
 
 class Call_self_min_max_93c6e7(Protocol):
     def __call__(_op, self: A, min: TensorLike | None = None, max: TensorLike | None = None) -> A: ...
+class Operator_self_min_max_93c6e7(Call_self_min_max_93c6e7, Operator): ...
 
 class Call_self_min_max_d7edb5(Protocol):
     @overload
@@ -6176,6 +6680,7 @@ class Call_self_min_max_d7edb5(Protocol):
     def __call__(_op, self: NDArray[Any], min: Tensor, max: TensorLike | None = None) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], min: NDArray[Any] | None = None, *, max: Tensor) -> Tensor: ...
+class Operator_self_min_max_d7edb5(Call_self_min_max_d7edb5, Operator): ...
 
 class Call_self_min_max_out_22f836(Protocol):
     @overload
@@ -6217,12 +6722,15 @@ class Call_self_min_max_out_759ea5(Protocol):
     def __call__(
         _op, self: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_min_max_out_759ea5(Call_self_min_max_out_759ea5, Operator): ...
 
 class Call_self_min_max_out_95c120(Protocol):
     def __call__(_op, self: TensorLike, min: Scalar | None = None, max: Scalar | None = None, *, out: A) -> A: ...
+class Operator_self_min_max_out_95c120(Call_self_min_max_out_95c120, Operator): ...
 
 class Call_self_min_out_9cdb16(Protocol):
     def __call__(_op, self: TensorLike, min: TensorLike, *, out: A) -> A: ...
+class Operator_self_min_out_9cdb16(Call_self_min_out_9cdb16, Operator): ...
 
 class Call_self_min_out_cbe4bb(Protocol):
     @overload
@@ -6240,12 +6748,15 @@ class Call_self_min_out_cbe4bb(Protocol):
 
 class Call_self_min_out_d2c19f(Protocol):
     def __call__(_op, self: TensorLike, min: Scalar, *, out: A) -> A: ...
+class Operator_self_min_out_d2c19f(Call_self_min_out_d2c19f, Operator): ...
 
 class Call_self_min_val_max_val_8fea7c(Protocol):
     def __call__(_op, self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
+class Operator_self_min_val_max_val_8fea7c(Call_self_min_val_max_val_8fea7c, Operator): ...
 
 class Call_self_min_val_max_val_out_253496(Protocol):
     def __call__(_op, self: TensorLike, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
+class Operator_self_min_val_max_val_out_253496(Call_self_min_val_max_val_out_253496, Operator): ...
 
 class Call_self_min_val_max_val_out_d07ed3(Protocol):
     @overload
@@ -6255,6 +6766,7 @@ class Call_self_min_val_max_val_out_d07ed3(Protocol):
 
 class Call_self_n_dim_norm_cacb94(Protocol):
     def __call__(_op, self: A, n: int | None = None, dim: int = -1, norm: str | None = None) -> A: ...
+class Operator_self_n_dim_norm_cacb94(Call_self_n_dim_norm_cacb94, Operator): ...
 
 class Call_self_n_dim_norm_out_1b2700(Protocol):
     @overload
@@ -6268,6 +6780,7 @@ class Call_self_n_dim_norm_out_acdc81(Protocol):
     def __call__(
         _op, self: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_n_dim_norm_out_acdc81(Call_self_n_dim_norm_out_acdc81, Operator): ...
 
 class Call_self_n_dim_prepend_append_071cc3(Protocol):
     @overload
@@ -6285,6 +6798,7 @@ class Call_self_n_dim_prepend_append_071cc3(Protocol):
     def __call__(
         _op, self: NDArray[Any], n: int = 1, dim: int = -1, prepend: NDArray[Any] | None = None, *, append: Tensor,
     ) -> Tensor: ...
+class Operator_self_n_dim_prepend_append_071cc3(Call_self_n_dim_prepend_append_071cc3, Operator): ...
 
 class Call_self_n_dim_prepend_append_out_32668e(Protocol):
     @overload
@@ -6313,11 +6827,13 @@ class Call_self_n_dim_prepend_append_out_e3a1c0(Protocol):
         _op, self: TensorLike, n: int = 1, dim: int = -1, prepend: TensorLike | None = None,
         append: TensorLike | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_n_dim_prepend_append_out_e3a1c0(Call_self_n_dim_prepend_append_out_e3a1c0, Operator): ...
 
 class Call_self_n_e9d363(Protocol):
     def __call__(_op, self: A, n: int) -> A: ...
+class Operator_self_n_e9d363(Call_self_n_e9d363, Operator): ...
 
-class Call_self_n_fft_hop_length_win_length_win_179ade(Protocol):
+class Call_self_n_fft_hop_length_win_length_w_179ade(Protocol):
     @overload
     def __call__(
         _op, self: A, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: A | None = None,
@@ -6336,8 +6852,9 @@ class Call_self_n_fft_hop_length_win_length_win_179ade(Protocol):
         window: Tensor, center: bool = True, normalized: bool = False, onesided: bool | None = None,
         length: int | None = None, return_complex: bool = False,
     ) -> Tensor: ...
+class Operator_self_n_fft_hop_length_win_length_w_179ade(Call_self_n_fft_hop_length_win_length_w_179ade, Operator): ...
 
-class Call_self_n_fft_hop_length_win_length_win_9e5c91(Protocol):
+class Call_self_n_fft_hop_length_win_length_w_9e5c91(Protocol):
     @overload
     def __call__(
         _op, self: A, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: A | None = None,
@@ -6375,7 +6892,7 @@ class Call_self_n_fft_hop_length_win_length_win_9e5c91(Protocol):
         onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None,
     ) -> Tensor: ...
 
-class Call_self_n_fft_hop_length_win_length_win_e77ad6(Protocol):
+class Call_self_n_fft_hop_length_win_length_w_e77ad6(Protocol):
     @overload
     def __call__(
         _op, self: A, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: A | None = None,
@@ -6394,8 +6911,9 @@ class Call_self_n_fft_hop_length_win_length_win_e77ad6(Protocol):
         window: Tensor, normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None,
         align_to_window: bool | None = None,
     ) -> Tensor: ...
+class Operator_self_n_fft_hop_length_win_length_w_e77ad6(Call_self_n_fft_hop_length_win_length_w_e77ad6, Operator): ...
 
-class Call_self_n_fft_hop_length_win_length_win_f260f3(Protocol):
+class Call_self_n_fft_hop_length_win_length_w_f260f3(Protocol):
     @overload
     def __call__(
         _op, self: A, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: A | None = None,
@@ -6414,6 +6932,7 @@ class Call_self_n_fft_hop_length_win_length_win_f260f3(Protocol):
         window: Tensor, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
         onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None,
     ) -> Tensor: ...
+class Operator_self_n_fft_hop_length_win_length_w_f260f3(Call_self_n_fft_hop_length_win_length_w_f260f3, Operator): ...
 
 class Call_self_n_out_a5cd42(Protocol):
     @overload
@@ -6423,17 +6942,20 @@ class Call_self_n_out_a5cd42(Protocol):
 
 class Call_self_n_out_e67afe(Protocol):
     def __call__(_op, self: TensorLike, n: int, *, out: A) -> A: ...
+class Operator_self_n_out_e67afe(Call_self_n_out_e67afe, Operator): ...
 
 class Call_self_nan_posinf_neginf_2af6b6(Protocol):
     def __call__(
         _op, self: A, nan: float | None = None, posinf: float | None = None, neginf: float | None = None,
     ) -> A: ...
+class Operator_self_nan_posinf_neginf_2af6b6(Call_self_nan_posinf_neginf_2af6b6, Operator): ...
 
 class Call_self_nan_posinf_neginf_out_205c62(Protocol):
     def __call__(
         _op, self: TensorLike, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *,
         out: A,
     ) -> A: ...
+class Operator_self_nan_posinf_neginf_out_205c62(Call_self_nan_posinf_neginf_out_205c62, Operator): ...
 
 class Call_self_nan_posinf_neginf_out_72d1ab(Protocol):
     @overload
@@ -6448,6 +6970,7 @@ class Call_self_nan_posinf_neginf_out_72d1ab(Protocol):
 
 class Call_self_negative_slope_597eba(Protocol):
     def __call__(_op, self: A, negative_slope: Scalar = 0.01) -> A: ...
+class Operator_self_negative_slope_597eba(Call_self_negative_slope_597eba, Operator): ...
 
 class Call_self_negative_slope_out_6af919(Protocol):
     @overload
@@ -6457,8 +6980,9 @@ class Call_self_negative_slope_out_6af919(Protocol):
 
 class Call_self_negative_slope_out_954aeb(Protocol):
     def __call__(_op, self: TensorLike, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
+class Operator_self_negative_slope_out_954aeb(Call_self_negative_slope_out_954aeb, Operator): ...
 
-class Call_self_noise_lower_upper_training_gene_053fe5(Protocol):
+class Call_self_noise_lower_upper_training_ge_053fe5(Protocol):
     @overload
     def __call__(
         _op, self: A, noise: A, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False,
@@ -6480,7 +7004,7 @@ class Call_self_noise_lower_upper_training_gene_053fe5(Protocol):
         training: bool = False, generator: Generator | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_noise_lower_upper_training_gene_060d7e(Protocol):
+class Call_self_noise_lower_upper_training_ge_060d7e(Protocol):
     @overload
     def __call__(
         _op, self: A, noise: A, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False,
@@ -6496,14 +7020,16 @@ class Call_self_noise_lower_upper_training_gene_060d7e(Protocol):
         _op, self: NDArray[Any], noise: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333,
         training: bool = False, generator: Generator | None = None,
     ) -> Tensor: ...
+class Operator_self_noise_lower_upper_training_ge_060d7e(Call_self_noise_lower_upper_training_ge_060d7e, Operator): ...
 
-class Call_self_noise_lower_upper_training_gene_24076d(Protocol):
+class Call_self_noise_lower_upper_training_ge_24076d(Protocol):
     def __call__(
         _op, self: TensorLike, noise: A, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333,
         training: bool = False, generator: Generator | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_noise_lower_upper_training_ge_24076d(Call_self_noise_lower_upper_training_ge_24076d, Operator): ...
 
-class Call_self_noise_lower_upper_training_gene_b74595(Protocol):
+class Call_self_noise_lower_upper_training_ge_b74595(Protocol):
     @overload
     def __call__(
         _op, self: A, noise: A, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False,
@@ -6519,33 +7045,39 @@ class Call_self_noise_lower_upper_training_gene_b74595(Protocol):
         _op, self: NDArray[Any], noise: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333,
         training: bool = False, generator: Generator | None = None,
     ) -> tuple[Tensor, Tensor]: ...
+class Operator_self_noise_lower_upper_training_ge_b74595(Call_self_noise_lower_upper_training_ge_b74595, Operator): ...
 
-class Call_self_noise_lower_upper_training_gene_efee9f(Protocol):
+class Call_self_noise_lower_upper_training_ge_efee9f(Protocol):
     def __call__(
         _op, self: A, noise: A, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False,
         generator: Generator | None = None,
     ) -> A: ...
+class Operator_self_noise_lower_upper_training_ge_efee9f(Call_self_noise_lower_upper_training_ge_efee9f, Operator): ...
 
-class Call_self_non_blocking_memory_format_out_35f603(Protocol):
+class Call_self_non_blocking_memory_format_ou_35f603(Protocol):
     def __call__(
         _op, self: TensorLike, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: A,
     ) -> A: ...
+class Operator_self_non_blocking_memory_format_ou_35f603(Call_self_non_blocking_memory_format_ou_35f603, Operator): ...
 
 class Call_self_num_classes_16cd95(Protocol):
     def __call__(_op, self: A, num_classes: int = -1) -> A: ...
+class Operator_self_num_classes_16cd95(Call_self_num_classes_16cd95, Operator): ...
 
-class Call_self_num_samples_replacement_generat_227b66(Protocol):
+class Call_self_num_samples_replacement_gener_227b66(Protocol):
     def __call__(
         _op, self: A, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
     ) -> A: ...
+class Operator_self_num_samples_replacement_gener_227b66(Call_self_num_samples_replacement_gener_227b66, Operator): ...
 
-class Call_self_num_samples_replacement_generat_a0e0dc(Protocol):
+class Call_self_num_samples_replacement_gener_a0e0dc(Protocol):
     def __call__(
         _op, self: TensorLike, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
         out: A,
     ) -> A: ...
+class Operator_self_num_samples_replacement_gener_a0e0dc(Call_self_num_samples_replacement_gener_a0e0dc, Operator): ...
 
-class Call_self_num_samples_replacement_generat_d78c09(Protocol):
+class Call_self_num_samples_replacement_gener_d78c09(Protocol):
     @overload
     def __call__(
         _op, self: A, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
@@ -6558,15 +7090,19 @@ class Call_self_num_samples_replacement_generat_d78c09(Protocol):
 
 class Call_self_offset_5dde60(Protocol):
     def __call__(_op, self: A, offset: int = 0) -> A: ...
+class Operator_self_offset_5dde60(Call_self_offset_5dde60, Operator): ...
 
 class Call_self_offset_dim1_dim2_18fef4(Protocol):
     def __call__(_op, self: A, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
+class Operator_self_offset_dim1_dim2_18fef4(Call_self_offset_dim1_dim2_18fef4, Operator): ...
 
 class Call_self_offset_dim1_dim2_a74b25(Protocol):
     def __call__(_op, self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
+class Operator_self_offset_dim1_dim2_a74b25(Call_self_offset_dim1_dim2_a74b25, Operator): ...
 
 class Call_self_offset_dim1_dim2_out_4c82f3(Protocol):
     def __call__(_op, self: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
+class Operator_self_offset_dim1_dim2_out_4c82f3(Call_self_offset_dim1_dim2_out_4c82f3, Operator): ...
 
 class Call_self_offset_dim1_dim2_out_736452(Protocol):
     @overload
@@ -6582,48 +7118,56 @@ class Call_self_offset_dim1_dim2_out_acc6ee(Protocol):
 
 class Call_self_offset_dim1_dim2_out_dfa061(Protocol):
     def __call__(_op, self: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: A) -> A: ...
+class Operator_self_offset_dim1_dim2_out_dfa061(Call_self_offset_dim1_dim2_out_dfa061, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_1ce3ec(Protocol):
     def __call__(
         _op, self: A, ord: str, dim: Sequence[int] | int | None = None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_1ce3ec(Call_self_ord_dim_keepdim_dtype_1ce3ec, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_57a63e(Protocol):
     def __call__(
         _op, self: A, ord: Scalar, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
         dtype: DTypeLike | None = None,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_57a63e(Call_self_ord_dim_keepdim_dtype_57a63e, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_5d24c8(Protocol):
     def __call__(
         _op, self: A, ord: Scalar = 2, dim: Sequence[int] | int | None = None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_5d24c8(Call_self_ord_dim_keepdim_dtype_5d24c8, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_ea0fb3(Protocol):
     def __call__(
         _op, self: A, ord: str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
         dtype: DTypeLike | None = None,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_ea0fb3(Call_self_ord_dim_keepdim_dtype_ea0fb3, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_fb6dd5(Protocol):
     def __call__(
         _op, self: A, ord: Scalar | None = None, dim: Sequence[int] | int | None = None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_fb6dd5(Call_self_ord_dim_keepdim_dtype_fb6dd5, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_out_219c4a(Protocol):
     def __call__(
         _op, self: TensorLike, ord: Scalar | None = None, dim: Sequence[int] | int | None = None, keepdim: bool = False,
         *, dtype: DTypeLike | None = None, out: A,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_out_219c4a(Call_self_ord_dim_keepdim_dtype_out_219c4a, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_out_48f632(Protocol):
     def __call__(
         _op, self: TensorLike, ord: Scalar = 2, dim: Sequence[int] | int | None = None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_out_48f632(Call_self_ord_dim_keepdim_dtype_out_48f632, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_out_5a372a(Protocol):
     @overload
@@ -6642,6 +7186,7 @@ class Call_self_ord_dim_keepdim_dtype_out_84e450(Protocol):
         _op, self: TensorLike, ord: Scalar, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_out_84e450(Call_self_ord_dim_keepdim_dtype_out_84e450, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_out_b5abd2(Protocol):
     @overload
@@ -6670,6 +7215,7 @@ class Call_self_ord_dim_keepdim_dtype_out_cd063e(Protocol):
         _op, self: TensorLike, ord: str, dim: Sequence[int] | int | None = None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_out_cd063e(Call_self_ord_dim_keepdim_dtype_out_cd063e, Operator): ...
 
 class Call_self_ord_dim_keepdim_dtype_out_d0f566(Protocol):
     @overload
@@ -6698,9 +7244,11 @@ class Call_self_ord_dim_keepdim_dtype_out_fb53af(Protocol):
         _op, self: TensorLike, ord: str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A,
     ) -> A: ...
+class Operator_self_ord_dim_keepdim_dtype_out_fb53af(Call_self_ord_dim_keepdim_dtype_out_fb53af, Operator): ...
 
 class Call_self_other_040a8e(Protocol):
     def __call__(_op, self: Scalar, other: A) -> A: ...
+class Operator_self_other_040a8e(Call_self_other_040a8e, Operator): ...
 
 class Call_self_other_2d85a7(Protocol):
     @overload
@@ -6709,9 +7257,11 @@ class Call_self_other_2d85a7(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
 
 class Call_self_other_36e107(Protocol):
     def __call__(_op, self: A, other: TensorLike) -> A: ...
+class Operator_self_other_36e107(Call_self_other_36e107, Operator): ...
 
 class Call_self_other_49fb8b(Protocol):
     @overload
@@ -6731,9 +7281,11 @@ class Call_self_other_7914ec(Protocol):
 
 class Call_self_other_974e27(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike) -> bool: ...
+class Operator_self_other_974e27(Call_self_other_974e27, Operator): ...
 
 class Call_self_other_alpha_0f49d5(Protocol):
     def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+class Operator_self_other_alpha_0f49d5(Call_self_other_alpha_0f49d5, Operator): ...
 
 class Call_self_other_alpha_36c536(Protocol):
     @overload
@@ -6742,9 +7294,11 @@ class Call_self_other_alpha_36c536(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
+class Operator_self_other_alpha_36c536(Call_self_other_alpha_36c536, Operator): ...
 
 class Call_self_other_alpha_ad731d(Protocol):
     def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
+class Operator_self_other_alpha_ad731d(Call_self_other_alpha_ad731d, Operator): ...
 
 class Call_self_other_alpha_fac254(Protocol):
     @overload
@@ -6768,9 +7322,11 @@ class Call_self_other_alpha_out_302a4b(Protocol):
 
 class Call_self_other_alpha_out_3a7257(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
+class Operator_self_other_alpha_out_3a7257(Call_self_other_alpha_out_3a7257, Operator): ...
 
 class Call_self_other_alpha_out_51bd19(Protocol):
     def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
+class Operator_self_other_alpha_out_51bd19(Call_self_other_alpha_out_51bd19, Operator): ...
 
 class Call_self_other_alpha_out_a4ade5(Protocol):
     @overload
@@ -6786,6 +7342,7 @@ class Call_self_other_alpha_out_a4ade5(Protocol):
 
 class Call_self_other_cae022(Protocol):
     def __call__(_op, self: A, other: Scalar) -> A: ...
+class Operator_self_other_cae022(Call_self_other_cae022, Operator): ...
 
 class Call_self_other_d5d065(Protocol):
     @overload
@@ -6800,6 +7357,7 @@ class Call_self_other_dim_4d50bb(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, *, dim: int = -1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, *, dim: int = -1) -> Tensor: ...
+class Operator_self_other_dim_4d50bb(Call_self_other_dim_4d50bb, Operator): ...
 
 class Call_self_other_dim_5f830b(Protocol):
     @overload
@@ -6808,6 +7366,7 @@ class Call_self_other_dim_5f830b(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, dim: int | None = None) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, dim: int | None = None) -> Tensor: ...
+class Operator_self_other_dim_5f830b(Call_self_other_dim_5f830b, Operator): ...
 
 class Call_self_other_dim_out_31698f(Protocol):
     @overload
@@ -6821,9 +7380,11 @@ class Call_self_other_dim_out_31698f(Protocol):
 
 class Call_self_other_dim_out_4bd26a(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, dim: int | None = None, *, out: A) -> A: ...
+class Operator_self_other_dim_out_4bd26a(Call_self_other_dim_out_4bd26a, Operator): ...
 
 class Call_self_other_dim_out_564805(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, dim: int = -1, out: A) -> A: ...
+class Operator_self_other_dim_out_564805(Call_self_other_dim_out_564805, Operator): ...
 
 class Call_self_other_dim_out_cf23bf(Protocol):
     @overload
@@ -6842,9 +7403,11 @@ class Call_self_other_dims_0a7cca(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, dims: Sequence[int] | None = None) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, dims: Sequence[int] | None = None) -> Tensor: ...
+class Operator_self_other_dims_0a7cca(Call_self_other_dims_0a7cca, Operator): ...
 
 class Call_self_other_dims_out_818b12(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, dims: Sequence[int] | None = None, *, out: A) -> A: ...
+class Operator_self_other_dims_out_818b12(Call_self_other_dims_out_818b12, Operator): ...
 
 class Call_self_other_dims_out_ec92eb(Protocol):
     @overload
@@ -6867,8 +7430,9 @@ class Call_self_other_dims_self_dims_other_a84363(Protocol):
     def __call__(
         _op, self: NDArray[Any], other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int],
     ) -> Tensor: ...
+class Operator_self_other_dims_self_dims_other_a84363(Call_self_other_dims_self_dims_other_a84363, Operator): ...
 
-class Call_self_other_dims_self_dims_other_out_6cf40c(Protocol):
+class Call_self_other_dims_self_dims_other_ou_6cf40c(Protocol):
     @overload
     def __call__(_op, self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
     @overload
@@ -6884,12 +7448,13 @@ class Call_self_other_dims_self_dims_other_out_6cf40c(Protocol):
         _op, self: TensorLike, other: TensorLike, dims_self: Sequence[int], dims_other: Sequence[int], *, out: A,
     ) -> A: ...
 
-class Call_self_other_dims_self_dims_other_out_e65545(Protocol):
+class Call_self_other_dims_self_dims_other_ou_e65545(Protocol):
     def __call__(
         _op, self: TensorLike, other: TensorLike, dims_self: Sequence[int], dims_other: Sequence[int], *, out: A,
     ) -> A: ...
+class Operator_self_other_dims_self_dims_other_ou_e65545(Call_self_other_dims_self_dims_other_ou_e65545, Operator): ...
 
-class Call_self_other_non_blocking_copy_memory_5f116c(Protocol):
+class Call_self_other_non_blocking_copy_memor_5f116c(Protocol):
     @overload
     def __call__(
         _op, self: A, other: A, non_blocking: bool = False, copy: bool = False,
@@ -6905,6 +7470,7 @@ class Call_self_other_non_blocking_copy_memory_5f116c(Protocol):
         _op, self: NDArray[Any], other: Tensor, non_blocking: bool = False, copy: bool = False,
         memory_format: MemoryFormat | None = None,
     ) -> Tensor: ...
+class Operator_self_other_non_blocking_copy_memor_5f116c(Call_self_other_non_blocking_copy_memor_5f116c, Operator): ...
 
 class Call_self_other_out_1a5280(Protocol):
     @overload
@@ -6918,6 +7484,7 @@ class Call_self_other_out_1a5280(Protocol):
 
 class Call_self_other_out_3de1e6(Protocol):
     def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
+class Operator_self_other_out_3de1e6(Call_self_other_out_3de1e6, Operator): ...
 
 class Call_self_other_out_3eb8c3(Protocol):
     @overload
@@ -6947,6 +7514,7 @@ class Call_self_other_out_44579f(Protocol):
 
 class Call_self_other_out_51f117(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+class Operator_self_other_out_51f117(Call_self_other_out_51f117, Operator): ...
 
 class Call_self_other_out_64d1e1(Protocol):
     @overload
@@ -7032,6 +7600,7 @@ class Call_self_other_out_8cce52(Protocol):
 
 class Call_self_other_out_e9e375(Protocol):
     def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
+class Operator_self_other_out_e9e375(Call_self_other_out_e9e375, Operator): ...
 
 class Call_self_other_out_rounding_mode_07f74f(Protocol):
     @overload
@@ -7062,6 +7631,7 @@ class Call_self_other_p_ab0a94(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, p: Scalar = 2) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, p: Scalar = 2) -> Tensor: ...
+class Operator_self_other_p_ab0a94(Call_self_other_p_ab0a94, Operator): ...
 
 class Call_self_other_p_out_56748c(Protocol):
     @overload
@@ -7075,6 +7645,7 @@ class Call_self_other_p_out_56748c(Protocol):
 
 class Call_self_other_p_out_fcdfd2(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, p: Scalar = 2, *, out: A) -> A: ...
+class Operator_self_other_p_out_fcdfd2(Call_self_other_p_out_fcdfd2, Operator): ...
 
 class Call_self_other_rounding_mode_0076ea(Protocol):
     @overload
@@ -7098,9 +7669,11 @@ class Call_self_other_rounding_mode_12a647(Protocol):
 
 class Call_self_other_rounding_mode_4bdc4a(Protocol):
     def __call__(_op, self: A, other: TensorLike, *, rounding_mode: str | None) -> A: ...
+class Operator_self_other_rounding_mode_4bdc4a(Call_self_other_rounding_mode_4bdc4a, Operator): ...
 
 class Call_self_other_rounding_mode_c0aed8(Protocol):
     def __call__(_op, self: A, other: Scalar, *, rounding_mode: str | None) -> A: ...
+class Operator_self_other_rounding_mode_c0aed8(Call_self_other_rounding_mode_c0aed8, Operator): ...
 
 class Call_self_other_rounding_mode_ffd09f(Protocol):
     @overload
@@ -7109,12 +7682,15 @@ class Call_self_other_rounding_mode_ffd09f(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, *, rounding_mode: str | None) -> Tensor: ...
+class Operator_self_other_rounding_mode_ffd09f(Call_self_other_rounding_mode_ffd09f, Operator): ...
 
 class Call_self_other_rounding_mode_out_4becd4(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, rounding_mode: str | None, out: A) -> A: ...
+class Operator_self_other_rounding_mode_out_4becd4(Call_self_other_rounding_mode_out_4becd4, Operator): ...
 
 class Call_self_other_rounding_mode_out_8ed341(Protocol):
     def __call__(_op, self: TensorLike, other: Scalar, *, rounding_mode: str | None, out: A) -> A: ...
+class Operator_self_other_rounding_mode_out_8ed341(Call_self_other_rounding_mode_out_8ed341, Operator): ...
 
 class Call_self_other_rounding_mode_out_f8ae0f(Protocol):
     @overload
@@ -7153,14 +7729,17 @@ class Call_self_other_rtol_atol_equal_nan_0c334d(Protocol):
     def __call__(
         _op, self: NDArray[Any], other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False,
     ) -> Tensor: ...
+class Operator_self_other_rtol_atol_equal_nan_0c334d(Call_self_other_rtol_atol_equal_nan_0c334d, Operator): ...
 
 class Call_self_other_rtol_atol_equal_nan_895c44(Protocol):
     def __call__(
         _op, self: TensorLike, other: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False,
     ) -> bool: ...
+class Operator_self_other_rtol_atol_equal_nan_895c44(Call_self_other_rtol_atol_equal_nan_895c44, Operator): ...
 
 class Call_self_out_474476(Protocol):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+class Operator_self_out_474476(Call_self_out_474476, Operator): ...
 
 class Call_self_out_b59422(Protocol):
     @overload
@@ -7182,7 +7761,7 @@ class Call_self_out_dim_keepdim_b4f9fb(Protocol):
     @overload
     def __call__(_op, self: TensorLike, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: A) -> A: ...
 
-class Call_self_out_dim_keepdim_max_max_values_0977f6(Protocol):
+class Call_self_out_dim_keepdim_max_max_value_0977f6(Protocol):
     @overload
     def __call__(_op, self: A) -> A: ...
     @overload
@@ -7202,7 +7781,7 @@ class Call_self_out_dim_keepdim_max_max_values_0977f6(Protocol):
     @overload
     def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
-class Call_self_out_dim_keepdim_min_min_indices_582f0f(Protocol):
+class Call_self_out_dim_keepdim_min_min_indic_582f0f(Protocol):
     @overload
     def __call__(_op, self: A) -> A: ...
     @overload
@@ -7224,6 +7803,7 @@ class Call_self_out_dim_keepdim_min_min_indices_582f0f(Protocol):
 
 class Call_self_output_buffer_b02f74(Protocol):
     def __call__(_op, self: TensorLike, *, output: A, buffer: A) -> tuple[A, A]: ...
+class Operator_self_output_buffer_b02f74(Call_self_output_buffer_b02f74, Operator): ...
 
 class Call_self_output_buffer_e68280(Protocol):
     @overload
@@ -7233,8 +7813,9 @@ class Call_self_output_buffer_e68280(Protocol):
 
 class Call_self_output_size_af07a7(Protocol):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> tuple[A, A]: ...
+class Operator_self_output_size_af07a7(Call_self_output_size_af07a7, Operator): ...
 
-class Call_self_output_size_align_corners_scale_017fee(Protocol):
+class Call_self_output_size_align_corners_sca_017fee(Protocol):
     @overload
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, align_corners: bool, scales: float | None = None,
@@ -7249,19 +7830,21 @@ class Call_self_output_size_align_corners_scale_017fee(Protocol):
         out: A,
     ) -> A: ...
 
-class Call_self_output_size_align_corners_scale_2a9c79(Protocol):
+class Call_self_output_size_align_corners_sca_2a9c79(Protocol):
     def __call__(
         _op, self: TensorLike, output_size: Sequence[int] | int, align_corners: bool, scales_h: float | None = None,
         scales_w: float | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_output_size_align_corners_sca_2a9c79(Call_self_output_size_align_corners_sca_2a9c79, Operator): ...
 
-class Call_self_output_size_align_corners_scale_3ad899(Protocol):
+class Call_self_output_size_align_corners_sca_3ad899(Protocol):
     def __call__(
         _op, self: TensorLike, output_size: Sequence[int] | int, align_corners: bool, scales_d: float | None = None,
         scales_h: float | None = None, scales_w: float | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_output_size_align_corners_sca_3ad899(Call_self_output_size_align_corners_sca_3ad899, Operator): ...
 
-class Call_self_output_size_align_corners_scale_5735b0(Protocol):
+class Call_self_output_size_align_corners_sca_5735b0(Protocol):
     @overload
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, align_corners: bool, scales_h: float | None = None,
@@ -7272,25 +7855,28 @@ class Call_self_output_size_align_corners_scale_5735b0(Protocol):
         _op, input: A, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None,
     ) -> A: ...
 
-class Call_self_output_size_align_corners_scale_6b6b3b(Protocol):
+class Call_self_output_size_align_corners_sca_6b6b3b(Protocol):
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, align_corners: bool, scales_d: float | None = None,
         scales_h: float | None = None, scales_w: float | None = None,
     ) -> A: ...
+class Operator_self_output_size_align_corners_sca_6b6b3b(Call_self_output_size_align_corners_sca_6b6b3b, Operator): ...
 
-class Call_self_output_size_align_corners_scale_808b95(Protocol):
+class Call_self_output_size_align_corners_sca_808b95(Protocol):
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, align_corners: bool, scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> A: ...
+class Operator_self_output_size_align_corners_sca_808b95(Call_self_output_size_align_corners_sca_808b95, Operator): ...
 
-class Call_self_output_size_align_corners_scale_8c2951(Protocol):
+class Call_self_output_size_align_corners_sca_8c2951(Protocol):
     def __call__(
         _op, self: TensorLike, output_size: Sequence[int] | int, align_corners: bool, scales: float | None = None, *,
         out: A,
     ) -> A: ...
+class Operator_self_output_size_align_corners_sca_8c2951(Call_self_output_size_align_corners_sca_8c2951, Operator): ...
 
-class Call_self_output_size_align_corners_scale_b6e994(Protocol):
+class Call_self_output_size_align_corners_sca_b6e994(Protocol):
     @overload
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, align_corners: bool, scales_h: float | None = None,
@@ -7311,7 +7897,7 @@ class Call_self_output_size_align_corners_scale_b6e994(Protocol):
         scales_w: float | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_output_size_align_corners_scale_c2e8c9(Protocol):
+class Call_self_output_size_align_corners_sca_c2e8c9(Protocol):
     @overload
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, align_corners: bool, scales_h: float | None = None,
@@ -7327,7 +7913,7 @@ class Call_self_output_size_align_corners_scale_c2e8c9(Protocol):
         scales_w: float | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_output_size_align_corners_scale_f737ae(Protocol):
+class Call_self_output_size_align_corners_sca_f737ae(Protocol):
     @overload
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, align_corners: bool, scales_d: float | None = None,
@@ -7343,15 +7929,17 @@ class Call_self_output_size_align_corners_scale_f737ae(Protocol):
         scales_h: float | None = None, scales_w: float | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_output_size_align_corners_scale_fa7f48(Protocol):
+class Call_self_output_size_align_corners_sca_fa7f48(Protocol):
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, align_corners: bool, scales: float | None = None,
     ) -> A: ...
+class Operator_self_output_size_align_corners_sca_fa7f48(Call_self_output_size_align_corners_sca_fa7f48, Operator): ...
 
 class Call_self_output_size_c341d4(Protocol):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
+class Operator_self_output_size_c341d4(Call_self_output_size_c341d4, Operator): ...
 
-class Call_self_output_size_kernel_size_dilatio_46c239(Protocol):
+class Call_self_output_size_kernel_size_dilat_46c239(Protocol):
     @overload
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, kernel_size: Sequence[int] | int, dilation: Sequence[int] | int,
@@ -7363,17 +7951,19 @@ class Call_self_output_size_kernel_size_dilatio_46c239(Protocol):
         dilation: Sequence[int] | int, padding: Sequence[int] | int, stride: Sequence[int] | int, *, out: A,
     ) -> A: ...
 
-class Call_self_output_size_kernel_size_dilatio_521e4f(Protocol):
+class Call_self_output_size_kernel_size_dilat_521e4f(Protocol):
     def __call__(
         _op, self: TensorLike, output_size: Sequence[int] | int, kernel_size: Sequence[int] | int,
         dilation: Sequence[int] | int, padding: Sequence[int] | int, stride: Sequence[int] | int, *, out: A,
     ) -> A: ...
+class Operator_self_output_size_kernel_size_dilat_521e4f(Call_self_output_size_kernel_size_dilat_521e4f, Operator): ...
 
-class Call_self_output_size_kernel_size_dilatio_e8a17a(Protocol):
+class Call_self_output_size_kernel_size_dilat_e8a17a(Protocol):
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, kernel_size: Sequence[int] | int, dilation: Sequence[int] | int,
         padding: Sequence[int] | int, stride: Sequence[int] | int,
     ) -> A: ...
+class Operator_self_output_size_kernel_size_dilat_e8a17a(Call_self_output_size_kernel_size_dilat_e8a17a, Operator): ...
 
 class Call_self_output_size_out_120716(Protocol):
     @overload
@@ -7383,6 +7973,7 @@ class Call_self_output_size_out_120716(Protocol):
 
 class Call_self_output_size_out_f33e04(Protocol):
     def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
+class Operator_self_output_size_out_f33e04(Call_self_output_size_out_f33e04, Operator): ...
 
 class Call_self_output_size_out_indices_336118(Protocol):
     @overload
@@ -7392,23 +7983,27 @@ class Call_self_output_size_out_indices_336118(Protocol):
 
 class Call_self_output_size_out_indices_55eca9(Protocol):
     def __call__(_op, self: TensorLike, output_size: Sequence[int] | int, *, out: A, indices: A) -> tuple[A, A]: ...
+class Operator_self_output_size_out_indices_55eca9(Call_self_output_size_out_indices_55eca9, Operator): ...
 
 class Call_self_output_size_scales_931afd(Protocol):
     def __call__(_op, self: A, output_size: Sequence[int] | int, scales: float | None = None) -> A: ...
+class Operator_self_output_size_scales_931afd(Call_self_output_size_scales_931afd, Operator): ...
 
-class Call_self_output_size_scales_d_scales_h_s_6485dd(Protocol):
+class Call_self_output_size_scales_d_scales_h_6485dd(Protocol):
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, scales_d: float | None = None, scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> A: ...
+class Operator_self_output_size_scales_d_scales_h_6485dd(Call_self_output_size_scales_d_scales_h_6485dd, Operator): ...
 
-class Call_self_output_size_scales_d_scales_h_s_71b08a(Protocol):
+class Call_self_output_size_scales_d_scales_h_71b08a(Protocol):
     def __call__(
         _op, self: TensorLike, output_size: Sequence[int] | int, scales_d: float | None = None,
         scales_h: float | None = None, scales_w: float | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_output_size_scales_d_scales_h_71b08a(Call_self_output_size_scales_d_scales_h_71b08a, Operator): ...
 
-class Call_self_output_size_scales_d_scales_h_s_d8d9d0(Protocol):
+class Call_self_output_size_scales_d_scales_h_d8d9d0(Protocol):
     @overload
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, scales_d: float | None = None, scales_h: float | None = None,
@@ -7422,12 +8017,7 @@ class Call_self_output_size_scales_d_scales_h_s_d8d9d0(Protocol):
         scales_h: float | None = None, scales_w: float | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_output_size_scales_h_scales_w_d76cd8(Protocol):
-    def __call__(
-        _op, self: A, output_size: Sequence[int] | int, scales_h: float | None = None, scales_w: float | None = None,
-    ) -> A: ...
-
-class Call_self_output_size_scales_h_scales_w_i_1df30f(Protocol):
+class Call_self_output_size_scales_h_scales_w_1df30f(Protocol):
     @overload
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, scales_h: float | None = None, scales_w: float | None = None,
@@ -7440,7 +8030,20 @@ class Call_self_output_size_scales_h_scales_w_i_1df30f(Protocol):
         scales_w: float | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_output_size_scales_h_scales_w_i_e65721(Protocol):
+class Call_self_output_size_scales_h_scales_w_33afa9(Protocol):
+    def __call__(
+        _op, self: TensorLike, output_size: Sequence[int] | int, scales_h: float | None = None,
+        scales_w: float | None = None, *, out: A,
+    ) -> A: ...
+class Operator_self_output_size_scales_h_scales_w_33afa9(Call_self_output_size_scales_h_scales_w_33afa9, Operator): ...
+
+class Call_self_output_size_scales_h_scales_w_d76cd8(Protocol):
+    def __call__(
+        _op, self: A, output_size: Sequence[int] | int, scales_h: float | None = None, scales_w: float | None = None,
+    ) -> A: ...
+class Operator_self_output_size_scales_h_scales_w_d76cd8(Call_self_output_size_scales_h_scales_w_d76cd8, Operator): ...
+
+class Call_self_output_size_scales_h_scales_w_e65721(Protocol):
     @overload
     def __call__(
         _op, self: A, output_size: Sequence[int] | int, scales_h: float | None = None, scales_w: float | None = None,
@@ -7457,13 +8060,7 @@ class Call_self_output_size_scales_h_scales_w_i_e65721(Protocol):
         scales_w: float | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_output_size_scales_h_scales_w_o_33afa9(Protocol):
-    def __call__(
-        _op, self: TensorLike, output_size: Sequence[int] | int, scales_h: float | None = None,
-        scales_w: float | None = None, *, out: A,
-    ) -> A: ...
-
-class Call_self_output_size_scales_input_scale_035716(Protocol):
+class Call_self_output_size_scales_input_scal_035716(Protocol):
     @overload
     def __call__(_op, self: A, output_size: Sequence[int] | int, scales: float | None = None) -> A: ...
     @overload
@@ -7477,37 +8074,47 @@ class Call_self_output_size_scales_out_25d6ae(Protocol):
     def __call__(
         _op, self: TensorLike, output_size: Sequence[int] | int, scales: float | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_output_size_scales_out_25d6ae(Call_self_output_size_scales_out_25d6ae, Operator): ...
 
 class Call_self_p_2a035c(Protocol):
     def __call__(_op, self: A, p: str) -> A: ...
+class Operator_self_p_2a035c(Call_self_p_2a035c, Operator): ...
 
 class Call_self_p_63d16b(Protocol):
     def __call__(_op, self: A, p: Scalar | None = None) -> A: ...
+class Operator_self_p_63d16b(Call_self_p_63d16b, Operator): ...
 
 class Call_self_p_8088ec(Protocol):
     def __call__(_op, self: A, p: int) -> A: ...
+class Operator_self_p_8088ec(Call_self_p_8088ec, Operator): ...
 
 class Call_self_p_95f1b8(Protocol):
     def __call__(_op, self: A, p: float = 2.0) -> A: ...
+class Operator_self_p_95f1b8(Call_self_p_95f1b8, Operator): ...
 
 class Call_self_p_dim_keepdim_aa911d(Protocol):
     def __call__(_op, self: A, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+class Operator_self_p_dim_keepdim_aa911d(Call_self_p_dim_keepdim_aa911d, Operator): ...
 
 class Call_self_p_dim_keepdim_dtype_72ac95(Protocol):
     def __call__(_op, self: A, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool, *, dtype: DTypeLike) -> A: ...
+class Operator_self_p_dim_keepdim_dtype_72ac95(Call_self_p_dim_keepdim_dtype_72ac95, Operator): ...
 
 class Call_self_p_dim_keepdim_dtype_out_66a775(Protocol):
     def __call__(
         _op, self: TensorLike, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool, *, dtype: DTypeLike, out: A,
     ) -> A: ...
+class Operator_self_p_dim_keepdim_dtype_out_66a775(Call_self_p_dim_keepdim_dtype_out_66a775, Operator): ...
 
 class Call_self_p_dim_keepdim_out_4c854b(Protocol):
     def __call__(
         _op, self: TensorLike, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False, *, out: A,
     ) -> A: ...
+class Operator_self_p_dim_keepdim_out_4c854b(Call_self_p_dim_keepdim_out_4c854b, Operator): ...
 
 class Call_self_p_dim_maxnorm_5c7cab(Protocol):
     def __call__(_op, self: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
+class Operator_self_p_dim_maxnorm_5c7cab(Call_self_p_dim_maxnorm_5c7cab, Operator): ...
 
 class Call_self_p_dim_maxnorm_out_3dbd09(Protocol):
     @overload
@@ -7517,9 +8124,11 @@ class Call_self_p_dim_maxnorm_out_3dbd09(Protocol):
 
 class Call_self_p_dim_maxnorm_out_a7984f(Protocol):
     def __call__(_op, self: TensorLike, p: Scalar, dim: int, maxnorm: Scalar, *, out: A) -> A: ...
+class Operator_self_p_dim_maxnorm_out_a7984f(Call_self_p_dim_maxnorm_out_a7984f, Operator): ...
 
 class Call_self_p_dtype_42f9b2(Protocol):
     def __call__(_op, self: A, p: Scalar | None, *, dtype: DTypeLike) -> A: ...
+class Operator_self_p_dtype_42f9b2(Call_self_p_dtype_42f9b2, Operator): ...
 
 class Call_self_p_dtype_dim_keepdim_out_76d0f9(Protocol):
     @overload
@@ -7545,12 +8154,15 @@ class Call_self_p_dtype_dim_keepdim_out_76d0f9(Protocol):
 
 class Call_self_p_dtype_out_d77f74(Protocol):
     def __call__(_op, self: TensorLike, p: Scalar | None, *, dtype: DTypeLike, out: A) -> A: ...
+class Operator_self_p_dtype_out_d77f74(Call_self_p_dtype_out_d77f74, Operator): ...
 
 class Call_self_p_f143eb(Protocol):
     def __call__(_op, self: A, p: Scalar = 2) -> A: ...
+class Operator_self_p_f143eb(Call_self_p_f143eb, Operator): ...
 
 class Call_self_p_generator_5309b7(Protocol):
     def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
+class Operator_self_p_generator_5309b7(Call_self_p_generator_5309b7, Operator): ...
 
 class Call_self_p_generator_656050(Protocol):
     @overload
@@ -7560,9 +8172,11 @@ class Call_self_p_generator_656050(Protocol):
 
 class Call_self_p_generator_bb7bf2(Protocol):
     def __call__(_op, self: A, p: TensorLike, *, generator: Generator | None = None) -> A: ...
+class Operator_self_p_generator_bb7bf2(Call_self_p_generator_bb7bf2, Operator): ...
 
 class Call_self_p_generator_eb8010(Protocol):
     def __call__(_op, self: A, p: float = 0.5, *, generator: Generator | None = None) -> A: ...
+class Operator_self_p_generator_eb8010(Call_self_p_generator_eb8010, Operator): ...
 
 class Call_self_p_generator_f18301(Protocol):
     @overload
@@ -7571,6 +8185,7 @@ class Call_self_p_generator_f18301(Protocol):
     def __call__(_op, self: Tensor, p: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], p: Tensor, *, generator: Generator | None = None) -> Tensor: ...
+class Operator_self_p_generator_f18301(Call_self_p_generator_f18301, Operator): ...
 
 class Call_self_p_generator_out_26aac3(Protocol):
     @overload
@@ -7580,15 +8195,19 @@ class Call_self_p_generator_out_26aac3(Protocol):
 
 class Call_self_p_generator_out_9e3342(Protocol):
     def __call__(_op, self: TensorLike, p: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
+class Operator_self_p_generator_out_9e3342(Call_self_p_generator_out_9e3342, Operator): ...
 
 class Call_self_p_generator_out_e8b2d4(Protocol):
     def __call__(_op, self: TensorLike, p: float, *, generator: Generator | None = None, out: A) -> A: ...
+class Operator_self_p_generator_out_e8b2d4(Call_self_p_generator_out_e8b2d4, Operator): ...
 
 class Call_self_p_generator_out_fbd3b9(Protocol):
     def __call__(_op, self: TensorLike, p: float = 0.5, *, generator: Generator | None = None, out: A) -> A: ...
+class Operator_self_p_generator_out_fbd3b9(Call_self_p_generator_out_fbd3b9, Operator): ...
 
 class Call_self_p_out_0a8010(Protocol):
     def __call__(_op, self: TensorLike, p: int, *, out: A) -> A: ...
+class Operator_self_p_out_0a8010(Call_self_p_out_0a8010, Operator): ...
 
 class Call_self_p_out_0b64ac(Protocol):
     @overload
@@ -7598,6 +8217,7 @@ class Call_self_p_out_0b64ac(Protocol):
 
 class Call_self_p_out_29cfed(Protocol):
     def __call__(_op, self: TensorLike, p: Scalar | None = None, *, out: A) -> A: ...
+class Operator_self_p_out_29cfed(Call_self_p_out_29cfed, Operator): ...
 
 class Call_self_p_out_506c2b(Protocol):
     @overload
@@ -7617,30 +8237,39 @@ class Call_self_p_out_560222(Protocol):
 
 class Call_self_p_out_c8db86(Protocol):
     def __call__(_op, self: TensorLike, p: str, *, out: A) -> A: ...
+class Operator_self_p_out_c8db86(Call_self_p_out_c8db86, Operator): ...
 
 class Call_self_p_out_d01e0d(Protocol):
     def __call__(_op, self: TensorLike, p: Scalar = 2, *, out: A) -> A: ...
+class Operator_self_p_out_d01e0d(Call_self_p_out_d01e0d, Operator): ...
 
 class Call_self_p_out_e28400(Protocol):
     def __call__(_op, self: TensorLike, p: float = 2.0, *, out: A) -> A: ...
+class Operator_self_p_out_e28400(Call_self_p_out_e28400, Operator): ...
 
 class Call_self_p_train_793ca9(Protocol):
     def __call__(_op, self: A, p: float, train: bool) -> A: ...
+class Operator_self_p_train_793ca9(Call_self_p_train_793ca9, Operator): ...
 
 class Call_self_pad__mode_value_e73584(Protocol):
     def __call__(_op, self: A, pad_: Sequence[int], mode: str = "constant", value: float | None = None) -> A: ...
+class Operator_self_pad__mode_value_e73584(Call_self_pad__mode_value_e73584, Operator): ...
 
 class Call_self_pad_e596d4(Protocol):
     def __call__(_op, self: A, pad: Sequence[int]) -> A: ...
+class Operator_self_pad_e596d4(Call_self_pad_e596d4, Operator): ...
 
 class Call_self_pad_mode_value_63123f(Protocol):
     def __call__(_op, self: A, pad: Sequence[int], mode: int, value: float | None = None) -> A: ...
+class Operator_self_pad_mode_value_63123f(Call_self_pad_mode_value_63123f, Operator): ...
 
 class Call_self_pad_value_4116d3(Protocol):
     def __call__(_op, self: A, pad: Sequence[int], value: Scalar = 0) -> A: ...
+class Operator_self_pad_value_4116d3(Call_self_pad_value_4116d3, Operator): ...
 
 class Call_self_pad_value_out_2ba919(Protocol):
     def __call__(_op, self: TensorLike, pad: Sequence[int], value: Scalar = 0, *, out: A) -> A: ...
+class Operator_self_pad_value_out_2ba919(Call_self_pad_value_out_2ba919, Operator): ...
 
 class Call_self_pad_value_out_a902a4(Protocol):
     @overload
@@ -7650,6 +8279,7 @@ class Call_self_pad_value_out_a902a4(Protocol):
 
 class Call_self_padding_c22c4b(Protocol):
     def __call__(_op, self: A, padding: Sequence[int] | int) -> A: ...
+class Operator_self_padding_c22c4b(Call_self_padding_c22c4b, Operator): ...
 
 class Call_self_padding_out_cce767(Protocol):
     @overload
@@ -7659,11 +8289,13 @@ class Call_self_padding_out_cce767(Protocol):
 
 class Call_self_padding_out_fa1740(Protocol):
     def __call__(_op, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
+class Operator_self_padding_out_fa1740(Call_self_padding_out_fa1740, Operator): ...
 
 class Call_self_pivot_check_errors_70eba1(Protocol):
     def __call__(
         _op, self: A, pivot: bool = True, check_errors: bool = True,
     ) -> ops.factors._lu_with_info_result[A]: ...
+class Operator_self_pivot_check_errors_70eba1(Call_self_pivot_check_errors_70eba1, Operator): ...
 
 class Call_self_q_dim_keepdim_interpolation_3e3776(Protocol):
     @overload
@@ -7680,25 +8312,29 @@ class Call_self_q_dim_keepdim_interpolation_3e3776(Protocol):
         _op, self: NDArray[Any], q: Tensor, dim: int | None = None, keepdim: bool = False, *,
         interpolation: str = "linear",
     ) -> Tensor: ...
+class Operator_self_q_dim_keepdim_interpolation_3e3776(Call_self_q_dim_keepdim_interpolation_3e3776, Operator): ...
 
 class Call_self_q_dim_keepdim_interpolation_7c8e44(Protocol):
     def __call__(
         _op, self: A, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
     ) -> A: ...
+class Operator_self_q_dim_keepdim_interpolation_7c8e44(Call_self_q_dim_keepdim_interpolation_7c8e44, Operator): ...
 
-class Call_self_q_dim_keepdim_interpolation_out_0020bd(Protocol):
+class Call_self_q_dim_keepdim_interpolation_o_0020bd(Protocol):
     def __call__(
         _op, self: TensorLike, q: float, dim: int | None = None, keepdim: bool = False, *,
         interpolation: str = "linear", out: A,
     ) -> A: ...
+class Operator_self_q_dim_keepdim_interpolation_o_0020bd(Call_self_q_dim_keepdim_interpolation_o_0020bd, Operator): ...
 
-class Call_self_q_dim_keepdim_interpolation_out_610a48(Protocol):
+class Call_self_q_dim_keepdim_interpolation_o_610a48(Protocol):
     def __call__(
         _op, self: TensorLike, q: TensorLike, dim: int | None = None, keepdim: bool = False, *,
         interpolation: str = "linear", out: A,
     ) -> A: ...
+class Operator_self_q_dim_keepdim_interpolation_o_610a48(Call_self_q_dim_keepdim_interpolation_o_610a48, Operator): ...
 
-class Call_self_q_dim_keepdim_interpolation_out_accc6d(Protocol):
+class Call_self_q_dim_keepdim_interpolation_o_accc6d(Protocol):
     @overload
     def __call__(
         _op, self: A, q: A, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
@@ -7730,12 +8366,15 @@ class Call_self_q_dim_keepdim_interpolation_out_accc6d(Protocol):
 
 class Call_self_r_with_replacement_5dde70(Protocol):
     def __call__(_op, self: A, r: int = 2, with_replacement: bool = False) -> A: ...
+class Operator_self_r_with_replacement_5dde70(Call_self_r_with_replacement_5dde70, Operator): ...
 
 class Call_self_rcond_99a7a3(Protocol):
     def __call__(_op, self: A, rcond: float = 1e-15) -> A: ...
+class Operator_self_rcond_99a7a3(Call_self_rcond_99a7a3, Operator): ...
 
 class Call_self_rcond_hermitian_529013(Protocol):
     def __call__(_op, self: A, rcond: float, hermitian: bool = False) -> A: ...
+class Operator_self_rcond_hermitian_529013(Call_self_rcond_hermitian_529013, Operator): ...
 
 class Call_self_rcond_hermitian_ae16ce(Protocol):
     @overload
@@ -7744,15 +8383,19 @@ class Call_self_rcond_hermitian_ae16ce(Protocol):
     def __call__(_op, self: Tensor, rcond: TensorLike, hermitian: bool = False) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], rcond: Tensor, hermitian: bool = False) -> Tensor: ...
+class Operator_self_rcond_hermitian_ae16ce(Call_self_rcond_hermitian_ae16ce, Operator): ...
 
 class Call_self_rcond_hermitian_out_7dd29f(Protocol):
     def __call__(_op, self: TensorLike, rcond: TensorLike, hermitian: bool = False, *, out: A) -> A: ...
+class Operator_self_rcond_hermitian_out_7dd29f(Call_self_rcond_hermitian_out_7dd29f, Operator): ...
 
 class Call_self_rcond_hermitian_out_cd4464(Protocol):
     def __call__(_op, self: TensorLike, rcond: float, hermitian: bool = False, *, out: A) -> A: ...
+class Operator_self_rcond_hermitian_out_cd4464(Call_self_rcond_hermitian_out_cd4464, Operator): ...
 
 class Call_self_repeats_b1affc(Protocol):
     def __call__(_op, self: A, repeats: Sequence[int]) -> A: ...
+class Operator_self_repeats_b1affc(Call_self_repeats_b1affc, Operator): ...
 
 class Call_self_repeats_dim_output_size_070e07(Protocol):
     @overload
@@ -7765,12 +8408,15 @@ class Call_self_repeats_dim_output_size_070e07(Protocol):
     def __call__(
         _op, self: NDArray[Any], repeats: Tensor, dim: int | None = None, *, output_size: int | None = None,
     ) -> Tensor: ...
+class Operator_self_repeats_dim_output_size_070e07(Call_self_repeats_dim_output_size_070e07, Operator): ...
 
 class Call_self_repeats_dim_output_size_c6eb57(Protocol):
     def __call__(_op, self: A, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> A: ...
+class Operator_self_repeats_dim_output_size_c6eb57(Call_self_repeats_dim_output_size_c6eb57, Operator): ...
 
 class Call_self_repeats_out_7f4c8f(Protocol):
     def __call__(_op, self: TensorLike, repeats: Sequence[int], *, out: A) -> A: ...
+class Operator_self_repeats_out_7f4c8f(Call_self_repeats_out_7f4c8f, Operator): ...
 
 class Call_self_repeats_out_94e675(Protocol):
     @overload
@@ -7778,7 +8424,7 @@ class Call_self_repeats_out_94e675(Protocol):
     @overload
     def __call__(_op, self: TensorLike, repeats: Sequence[int], *, out: A) -> A: ...
 
-class Call_self_return_inverse_return_counts_di_9acb0f(Protocol):
+class Call_self_return_inverse_return_counts_9acb0f(Protocol):
     @overload
     def __call__(
         _op, self: A, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None,
@@ -7789,28 +8435,32 @@ class Call_self_return_inverse_return_counts_di_9acb0f(Protocol):
         out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
 
-class Call_self_return_inverse_return_counts_di_b285a1(Protocol):
+class Call_self_return_inverse_return_counts_b285a1(Protocol):
     def __call__(
         _op, self: A, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None,
     ) -> tuple[A, A, A]: ...
+class Operator_self_return_inverse_return_counts_b285a1(Call_self_return_inverse_return_counts_b285a1, Operator): ...
 
-class Call_self_return_inverse_return_counts_di_ea604c(Protocol):
+class Call_self_return_inverse_return_counts_ea604c(Protocol):
     def __call__(
         _op, self: TensorLike, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None, *,
         out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
+class Operator_self_return_inverse_return_counts_ea604c(Call_self_return_inverse_return_counts_ea604c, Operator): ...
 
 class Call_self_s_dim_norm_1a2aa5(Protocol):
     def __call__(
         _op, self: A, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1),
         norm: str | None = None,
     ) -> A: ...
+class Operator_self_s_dim_norm_1a2aa5(Call_self_s_dim_norm_1a2aa5, Operator): ...
 
 class Call_self_s_dim_norm_d0e248(Protocol):
     def __call__(
         _op, self: A, s: Sequence[int] | int | None = None, dim: Sequence[int] | int | None = None,
         norm: str | None = None,
     ) -> A: ...
+class Operator_self_s_dim_norm_d0e248(Call_self_s_dim_norm_d0e248, Operator): ...
 
 class Call_self_s_dim_norm_out_23bbf2(Protocol):
     @overload
@@ -7829,12 +8479,14 @@ class Call_self_s_dim_norm_out_6c90f1(Protocol):
         _op, self: TensorLike, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1),
         norm: str | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_s_dim_norm_out_6c90f1(Call_self_s_dim_norm_out_6c90f1, Operator): ...
 
 class Call_self_s_dim_norm_out_c6d4cd(Protocol):
     def __call__(
         _op, self: TensorLike, s: Sequence[int] | int | None = None, dim: Sequence[int] | int | None = None,
         norm: str | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_s_dim_norm_out_c6d4cd(Call_self_s_dim_norm_out_c6d4cd, Operator): ...
 
 class Call_self_s_dim_norm_out_e57e88(Protocol):
     @overload
@@ -7850,11 +8502,13 @@ class Call_self_s_dim_norm_out_e57e88(Protocol):
 
 class Call_self_sections_60ec28(Protocol):
     def __call__(_op, self: A, sections: int) -> list[A]: ...
+class Operator_self_sections_60ec28(Call_self_sections_60ec28, Operator): ...
 
 class Call_self_sections_dim_f18c4d(Protocol):
     def __call__(_op, self: A, sections: int, dim: int = 0) -> list[A]: ...
+class Operator_self_sections_dim_f18c4d(Call_self_sections_dim_f18c4d, Operator): ...
 
-class Call_self_sections_dim_indices_tensor_ind_b6f2d1(Protocol):
+class Call_self_sections_dim_indices_tensor_i_b6f2d1(Protocol):
     @overload
     def __call__(_op, self: A, sections: int, dim: int = 0) -> list[A]: ...
     @overload
@@ -7874,9 +8528,11 @@ class Call_self_sections_indices_f448e6(Protocol):
 
 class Call_self_shape_3015bd(Protocol):
     def __call__(_op, self: A, shape: Sequence[int]) -> A: ...
+class Operator_self_shape_3015bd(Call_self_shape_3015bd, Operator): ...
 
 class Call_self_shifts_dims_686b3f(Protocol):
     def __call__(_op, self: A, shifts: Sequence[int] | int, dims: Sequence[int] | int = ()) -> A: ...
+class Operator_self_shifts_dims_686b3f(Call_self_shifts_dims_686b3f, Operator): ...
 
 class Call_self_shifts_dims_out_23023a(Protocol):
     @overload
@@ -7890,6 +8546,7 @@ class Call_self_shifts_dims_out_e19baf(Protocol):
     def __call__(
         _op, self: TensorLike, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: A,
     ) -> A: ...
+class Operator_self_shifts_dims_out_e19baf(Call_self_shifts_dims_out_e19baf, Operator): ...
 
 class Call_self_sign_logabsdet_7a1c09(Protocol):
     @overload
@@ -7899,9 +8556,11 @@ class Call_self_sign_logabsdet_7a1c09(Protocol):
 
 class Call_self_sign_logabsdet_f8fe90(Protocol):
     def __call__(_op, self: TensorLike, *, sign: A, logabsdet: A) -> ops.linear_algebra.slogdet_out_result[A]: ...
+class Operator_self_sign_logabsdet_f8fe90(Call_self_sign_logabsdet_f8fe90, Operator): ...
 
 class Call_self_size_2c27fc(Protocol):
     def __call__(_op, self: A, size: Sequence[int]) -> A: ...
+class Operator_self_size_2c27fc(Call_self_size_2c27fc, Operator): ...
 
 class Call_self_size_dtype_cda2fc(Protocol):
     @overload
@@ -7909,13 +8568,14 @@ class Call_self_size_dtype_cda2fc(Protocol):
     @overload
     def __call__(_op, self: A, dtype: DTypeLike) -> A: ...
 
-class Call_self_size_dtype_layout_device_pin_me_5c3aba(Protocol):
+class Call_self_size_dtype_layout_device_pin_5c3aba(Protocol):
     def __call__(
         _op, self: A, size: Sequence[int], *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> A: ...
+class Operator_self_size_dtype_layout_device_pin_5c3aba(Call_self_size_dtype_layout_device_pin_5c3aba, Operator): ...
 
-class Call_self_size_dtype_layout_device_pin_me_efc201(Protocol):
+class Call_self_size_dtype_layout_device_pin_efc201(Protocol):
     @overload
     def __call__(
         _op, self: A, size: Sequence[int], *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -7936,8 +8596,9 @@ class Call_self_size_dtype_out_4d00a9(Protocol):
 
 class Call_self_size_fill_value_6728e8(Protocol):
     def __call__(_op, self: A, *, size: int, fill_value: int = -1) -> A: ...
+class Operator_self_size_fill_value_6728e8(Call_self_size_fill_value_6728e8, Operator): ...
 
-class Call_self_size_fill_value_dtype_layout_de_1e211e(Protocol):
+class Call_self_size_fill_value_dtype_layout_1e211e(Protocol):
     @overload
     def __call__(
         _op, self: A, size: Sequence[int], fill_value: Scalar, *, dtype: DTypeLike | None = None,
@@ -7946,11 +8607,12 @@ class Call_self_size_fill_value_dtype_layout_de_1e211e(Protocol):
     @overload
     def __call__(_op, self: TensorLike, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
 
-class Call_self_size_fill_value_dtype_layout_de_d9babb(Protocol):
+class Call_self_size_fill_value_dtype_layout_d9babb(Protocol):
     def __call__(
         _op, self: A, size: Sequence[int], fill_value: Scalar, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> A: ...
+class Operator_self_size_fill_value_dtype_layout_d9babb(Call_self_size_fill_value_dtype_layout_d9babb, Operator): ...
 
 class Call_self_size_fill_value_out_68b2e2(Protocol):
     @overload
@@ -7960,12 +8622,15 @@ class Call_self_size_fill_value_out_68b2e2(Protocol):
 
 class Call_self_size_fill_value_out_9895e0(Protocol):
     def __call__(_op, self: TensorLike, *, size: int, fill_value: int = -1, out: A) -> A: ...
+class Operator_self_size_fill_value_out_9895e0(Call_self_size_fill_value_out_9895e0, Operator): ...
 
 class Call_self_size_fill_value_out_e28863(Protocol):
     def __call__(_op, self: TensorLike, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
+class Operator_self_size_fill_value_out_e28863(Call_self_size_fill_value_out_e28863, Operator): ...
 
 class Call_self_size_implicit_eda149(Protocol):
     def __call__(_op, self: A, size: Sequence[int], *, implicit: bool = False) -> A: ...
+class Operator_self_size_implicit_eda149(Call_self_size_implicit_eda149, Operator): ...
 
 class Call_self_size_implicit_out_be4305(Protocol):
     @overload
@@ -7975,20 +8640,24 @@ class Call_self_size_implicit_out_be4305(Protocol):
 
 class Call_self_size_implicit_out_cc447d(Protocol):
     def __call__(_op, self: TensorLike, size: Sequence[int], *, implicit: bool = False, out: A) -> A: ...
+class Operator_self_size_implicit_out_cc447d(Call_self_size_implicit_out_cc447d, Operator): ...
 
 class Call_self_size_memory_format_4c1f01(Protocol):
     def __call__(_op, self: A, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> A: ...
+class Operator_self_size_memory_format_4c1f01(Call_self_size_memory_format_4c1f01, Operator): ...
 
 class Call_self_size_out_c8a6c9(Protocol):
     def __call__(_op, self: TensorLike, size: Sequence[int], *, out: A) -> A: ...
+class Operator_self_size_out_c8a6c9(Call_self_size_out_c8a6c9, Operator): ...
 
-class Call_self_size_stride_dtype_layout_device_9a0063(Protocol):
+class Call_self_size_stride_dtype_layout_devi_9a0063(Protocol):
     def __call__(
         _op, self: A, size: Sequence[int], stride: Sequence[int], *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> A: ...
+class Operator_self_size_stride_dtype_layout_devi_9a0063(Call_self_size_stride_dtype_layout_devi_9a0063, Operator): ...
 
-class Call_self_size_stride_dtype_layout_device_f7cd8f(Protocol):
+class Call_self_size_stride_dtype_layout_devi_f7cd8f(Protocol):
     @overload
     def __call__(
         _op, self: A, size: Sequence[int], stride: Sequence[int], *, dtype: DTypeLike | None = None,
@@ -7999,9 +8668,11 @@ class Call_self_size_stride_dtype_layout_device_f7cd8f(Protocol):
 
 class Call_self_size_stride_e45447(Protocol):
     def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
+class Operator_self_size_stride_e45447(Call_self_size_stride_e45447, Operator): ...
 
 class Call_self_size_stride_out_77d127(Protocol):
     def __call__(_op, self: TensorLike, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+class Operator_self_size_stride_out_77d127(Call_self_size_stride_out_77d127, Operator): ...
 
 class Call_self_size_stride_out_f81657(Protocol):
     @overload
@@ -8011,13 +8682,15 @@ class Call_self_size_stride_out_f81657(Protocol):
 
 class Call_self_size_stride_storage_offset_fd608c(Protocol):
     def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
+class Operator_self_size_stride_storage_offset_fd608c(Call_self_size_stride_storage_offset_fd608c, Operator): ...
 
-class Call_self_size_stride_storage_offset_out_6d3937(Protocol):
+class Call_self_size_stride_storage_offset_ou_6d3937(Protocol):
     def __call__(
         _op, self: TensorLike, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_size_stride_storage_offset_ou_6d3937(Call_self_size_stride_storage_offset_ou_6d3937, Operator): ...
 
-class Call_self_size_stride_storage_offset_out_a9a484(Protocol):
+class Call_self_size_stride_storage_offset_ou_a9a484(Protocol):
     @overload
     def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
     @overload
@@ -8027,6 +8700,7 @@ class Call_self_size_stride_storage_offset_out_a9a484(Protocol):
 
 class Call_self_some_Q_R_8d513e(Protocol):
     def __call__(_op, self: TensorLike, some: bool = True, *, Q: A, R: A) -> ops.linear_algebra.qr_Q_result[A]: ...
+class Operator_self_some_Q_R_8d513e(Call_self_some_Q_R_8d513e, Operator): ...
 
 class Call_self_some_Q_R_fe1918(Protocol):
     @overload
@@ -8048,19 +8722,23 @@ class Call_self_some_compute_uv_U_S_V_77ee04(Protocol):
     def __call__(
         _op, self: TensorLike, some: bool = True, compute_uv: bool = True, *, U: A, S: A, V: A,
     ) -> ops.linear_algebra.svd_U_result[A]: ...
+class Operator_self_some_compute_uv_U_S_V_77ee04(Call_self_some_compute_uv_U_S_V_77ee04, Operator): ...
 
 class Call_self_some_compute_uv_b29e16(Protocol):
     def __call__(
         _op, self: A, some: bool = True, compute_uv: bool = True,
     ) -> ops.linear_algebra.svd_default_result[A]: ...
+class Operator_self_some_compute_uv_b29e16(Call_self_some_compute_uv_b29e16, Operator): ...
 
 class Call_self_some_f5e41a(Protocol):
     def __call__(_op, self: A, some: bool = True) -> ops.linear_algebra.qr_default_result[A]: ...
+class Operator_self_some_f5e41a(Call_self_some_f5e41a, Operator): ...
 
 class Call_self_sorted_return_inverse_c03c15(Protocol):
     def __call__(_op, self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
+class Operator_self_sorted_return_inverse_c03c15(Call_self_sorted_return_inverse_c03c15, Operator): ...
 
-class Call_self_sorted_return_inverse_out0_out1_59acbe(Protocol):
+class Call_self_sorted_return_inverse_out0_ou_59acbe(Protocol):
     @overload
     def __call__(_op, self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
     @overload
@@ -8068,23 +8746,26 @@ class Call_self_sorted_return_inverse_out0_out1_59acbe(Protocol):
         _op, self: TensorLike, sorted: bool = True, return_inverse: bool = False, *, out0: A, out1: A,
     ) -> tuple[A, A]: ...
 
-class Call_self_sorted_return_inverse_out0_out1_ce82e1(Protocol):
+class Call_self_sorted_return_inverse_out0_ou_ce82e1(Protocol):
     def __call__(
         _op, self: TensorLike, sorted: bool = True, return_inverse: bool = False, *, out0: A, out1: A,
     ) -> tuple[A, A]: ...
+class Operator_self_sorted_return_inverse_out0_ou_ce82e1(Call_self_sorted_return_inverse_out0_ou_ce82e1, Operator): ...
 
-class Call_self_sorted_return_inverse_return_co_4fdc3e(Protocol):
+class Call_self_sorted_return_inverse_return_4fdc3e(Protocol):
     def __call__(
         _op, self: A, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     ) -> tuple[A, A, A]: ...
+class Operator_self_sorted_return_inverse_return_4fdc3e(Call_self_sorted_return_inverse_return_4fdc3e, Operator): ...
 
-class Call_self_sorted_return_inverse_return_co_d359d9(Protocol):
+class Call_self_sorted_return_inverse_return_d359d9(Protocol):
     def __call__(
         _op, self: TensorLike, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, *,
         out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
+class Operator_self_sorted_return_inverse_return_d359d9(Call_self_sorted_return_inverse_return_d359d9, Operator): ...
 
-class Call_self_sorted_return_inverse_return_co_efd1c9(Protocol):
+class Call_self_sorted_return_inverse_return_efd1c9(Protocol):
     @overload
     def __call__(
         _op, self: A, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
@@ -8097,6 +8778,7 @@ class Call_self_sorted_return_inverse_return_co_efd1c9(Protocol):
 
 class Call_self_source_destination_35f81a(Protocol):
     def __call__(_op, self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
+class Operator_self_source_destination_35f81a(Call_self_source_destination_35f81a, Operator): ...
 
 class Call_self_source_destination_39820e(Protocol):
     @overload
@@ -8106,6 +8788,7 @@ class Call_self_source_destination_39820e(Protocol):
 
 class Call_self_source_destination_bd1c16(Protocol):
     def __call__(_op, self: A, source: int, destination: int) -> A: ...
+class Operator_self_source_destination_bd1c16(Call_self_source_destination_bd1c16, Operator): ...
 
 class Call_self_spacing_dim_edge_order_08425c(Protocol):
     @overload
@@ -8147,6 +8830,7 @@ class Call_self_spacing_dim_edge_order_74f769(Protocol):
     def __call__(
         _op, self: A, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1,
     ) -> list[A]: ...
+class Operator_self_spacing_dim_edge_order_74f769(Call_self_spacing_dim_edge_order_74f769, Operator): ...
 
 class Call_self_spacing_dim_edge_order_78409a(Protocol):
     @overload
@@ -8159,12 +8843,15 @@ class Call_self_spacing_dim_edge_order_78409a(Protocol):
     def __call__(
         _op, self: NDArray[Any], *, spacing: Sequence[Tensor], dim: Sequence[int], edge_order: int = 1,
     ) -> list[Tensor]: ...
+class Operator_self_spacing_dim_edge_order_78409a(Call_self_spacing_dim_edge_order_78409a, Operator): ...
 
 class Call_self_spacing_dim_edge_order_8e824b(Protocol):
     def __call__(_op, self: A, *, spacing: Scalar, dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+class Operator_self_spacing_dim_edge_order_8e824b(Call_self_spacing_dim_edge_order_8e824b, Operator): ...
 
 class Call_self_spacing_dim_edge_order_ba2040(Protocol):
     def __call__(_op, self: A, *, spacing: Sequence[Scalar], dim: Sequence[int], edge_order: int = 1) -> list[A]: ...
+class Operator_self_spacing_dim_edge_order_ba2040(Call_self_spacing_dim_edge_order_ba2040, Operator): ...
 
 class Call_self_spacing_dim_edge_order_f5810e(Protocol):
     @overload
@@ -8177,11 +8864,13 @@ class Call_self_spacing_dim_edge_order_f5810e(Protocol):
     def __call__(
         _op, self: NDArray[Any], *, spacing: Sequence[Tensor], dim: int | None = None, edge_order: int = 1,
     ) -> list[Tensor]: ...
+class Operator_self_spacing_dim_edge_order_f5810e(Call_self_spacing_dim_edge_order_f5810e, Operator): ...
 
 class Call_self_spacing_dim_edge_order_fc2625(Protocol):
     def __call__(
         _op, self: A, *, spacing: Sequence[Scalar], dim: int | None = None, edge_order: int = 1,
     ) -> list[A]: ...
+class Operator_self_spacing_dim_edge_order_fc2625(Call_self_spacing_dim_edge_order_fc2625, Operator): ...
 
 class Call_self_split_size_dim_38383d(Protocol):
     @overload
@@ -8191,12 +8880,15 @@ class Call_self_split_size_dim_38383d(Protocol):
 
 class Call_self_split_size_dim_4aac59(Protocol):
     def __call__(_op, self: A, split_size: int, dim: int = 0) -> list[A]: ...
+class Operator_self_split_size_dim_4aac59(Call_self_split_size_dim_4aac59, Operator): ...
 
 class Call_self_split_size_dim_683f6b(Protocol):
     def __call__(_op, self: A, split_size: Sequence[int], dim: int = 0) -> list[A]: ...
+class Operator_self_split_size_dim_683f6b(Call_self_split_size_dim_683f6b, Operator): ...
 
 class Call_self_split_size_dim_out_44f12e(Protocol):
     def __call__(_op, self: TensorLike, split_size: int, dim: int = 0, *, out: Sequence[TensorLike]) -> None: ...
+class Operator_self_split_size_dim_out_44f12e(Call_self_split_size_dim_out_44f12e, Operator): ...
 
 class Call_self_split_size_dim_out_d5866d(Protocol):
     @overload
@@ -8206,6 +8898,7 @@ class Call_self_split_size_dim_out_d5866d(Protocol):
 
 class Call_self_split_sizes_dim_154f26(Protocol):
     def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
+class Operator_self_split_sizes_dim_154f26(Call_self_split_sizes_dim_154f26, Operator): ...
 
 class Call_self_split_sizes_dim_out_56b9cd(Protocol):
     @overload
@@ -8219,6 +8912,7 @@ class Call_self_split_sizes_dim_out_d5fe45(Protocol):
     def __call__(
         _op, self: TensorLike, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[TensorLike],
     ) -> None: ...
+class Operator_self_split_sizes_dim_out_d5fe45(Call_self_split_sizes_dim_out_d5fe45, Operator): ...
 
 class Call_self_src_dim_index_9a5c48(Protocol):
     @overload
@@ -8227,6 +8921,7 @@ class Call_self_src_dim_index_9a5c48(Protocol):
     def __call__(_op, self: Tensor, src: TensorLike, dim: int, index: int) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], src: Tensor, dim: int, index: int) -> Tensor: ...
+class Operator_self_src_dim_index_9a5c48(Call_self_src_dim_index_9a5c48, Operator): ...
 
 class Call_self_src_dim_index_out_76c1ff(Protocol):
     @overload
@@ -8240,6 +8935,7 @@ class Call_self_src_dim_index_out_76c1ff(Protocol):
 
 class Call_self_src_dim_index_out_7a3faf(Protocol):
     def __call__(_op, self: TensorLike, src: TensorLike, dim: int, index: int, *, out: A) -> A: ...
+class Operator_self_src_dim_index_out_7a3faf(Call_self_src_dim_index_out_7a3faf, Operator): ...
 
 class Call_self_src_dim_start_end_step_e80561(Protocol):
     @overload
@@ -8256,12 +8952,14 @@ class Call_self_src_dim_start_end_step_e80561(Protocol):
         _op, self: NDArray[Any], src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
         step: int = 1,
     ) -> Tensor: ...
+class Operator_self_src_dim_start_end_step_e80561(Call_self_src_dim_start_end_step_e80561, Operator): ...
 
 class Call_self_src_dim_start_end_step_out_1ccec9(Protocol):
     def __call__(
         _op, self: TensorLike, src: TensorLike, dim: int = 0, start: int | None = None, end: int | None = None,
         step: int = 1, *, out: A,
     ) -> A: ...
+class Operator_self_src_dim_start_end_step_out_1ccec9(Call_self_src_dim_start_end_step_out_1ccec9, Operator): ...
 
 class Call_self_src_dim_start_end_step_out_dc5bb0(Protocol):
     @overload
@@ -8286,6 +8984,7 @@ class Call_self_src_dim_start_end_step_out_dc5bb0(Protocol):
 
 class Call_self_src_non_blocking_014092(Protocol):
     def __call__(_op, self: A, src: TensorLike, non_blocking: bool = False) -> A: ...
+class Operator_self_src_non_blocking_014092(Call_self_src_non_blocking_014092, Operator): ...
 
 class Call_self_src_non_blocking_2415b9(Protocol):
     @overload
@@ -8294,9 +8993,11 @@ class Call_self_src_non_blocking_2415b9(Protocol):
     def __call__(_op, self: Tensor, src: TensorLike, non_blocking: bool = False) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], src: Tensor, non_blocking: bool = False) -> Tensor: ...
+class Operator_self_src_non_blocking_2415b9(Call_self_src_non_blocking_2415b9, Operator): ...
 
 class Call_self_src_non_blocking_out_1ad3c0(Protocol):
     def __call__(_op, self: TensorLike, src: TensorLike, non_blocking: bool = False, *, out: A) -> A: ...
+class Operator_self_src_non_blocking_out_1ad3c0(Call_self_src_non_blocking_out_1ad3c0, Operator): ...
 
 class Call_self_src_non_blocking_out_648169(Protocol):
     @overload
@@ -8315,11 +9016,13 @@ class Call_self_src_offset_dim1_dim2_db669b(Protocol):
     def __call__(_op, self: Tensor, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
+class Operator_self_src_offset_dim1_dim2_db669b(Call_self_src_offset_dim1_dim2_db669b, Operator): ...
 
 class Call_self_src_offset_dim1_dim2_out_7279a5(Protocol):
     def __call__(
         _op, self: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A,
     ) -> A: ...
+class Operator_self_src_offset_dim1_dim2_out_7279a5(Call_self_src_offset_dim1_dim2_out_7279a5, Operator): ...
 
 class Call_self_src_offset_dim1_dim2_out_73aca9(Protocol):
     @overload
@@ -8333,13 +9036,14 @@ class Call_self_src_offset_dim1_dim2_out_73aca9(Protocol):
         _op, self: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A,
     ) -> A: ...
 
-class Call_self_src_size_stride_storage_offset_4f19c6(Protocol):
+class Call_self_src_size_stride_storage_offse_4f19c6(Protocol):
     def __call__(
         _op, self: TensorLike, src: TensorLike, size: Sequence[int], stride: Sequence[int],
         storage_offset: int | None = None, *, out: A,
     ) -> A: ...
+class Operator_self_src_size_stride_storage_offse_4f19c6(Call_self_src_size_stride_storage_offse_4f19c6, Operator): ...
 
-class Call_self_src_size_stride_storage_offset_a8d018(Protocol):
+class Call_self_src_size_stride_storage_offse_a8d018(Protocol):
     @overload
     def __call__(
         _op, self: A, src: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None,
@@ -8360,7 +9064,7 @@ class Call_self_src_size_stride_storage_offset_a8d018(Protocol):
         storage_offset: int | None = None, *, out: A,
     ) -> A: ...
 
-class Call_self_src_size_stride_storage_offset_b67c35(Protocol):
+class Call_self_src_size_stride_storage_offse_b67c35(Protocol):
     @overload
     def __call__(
         _op, self: A, src: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None,
@@ -8375,25 +9079,31 @@ class Call_self_src_size_stride_storage_offset_b67c35(Protocol):
         _op, self: NDArray[Any], src: Tensor, size: Sequence[int], stride: Sequence[int],
         storage_offset: int | None = None,
     ) -> Tensor: ...
+class Operator_self_src_size_stride_storage_offse_b67c35(Call_self_src_size_stride_storage_offse_b67c35, Operator): ...
 
 class Call_self_stable_dim_descending_11e1bb(Protocol):
     def __call__(
         _op, self: A, *, stable: bool | None, dim: int = -1, descending: bool = False,
     ) -> ops.sorting.sort_stable_result[A]: ...
+class Operator_self_stable_dim_descending_11e1bb(Call_self_stable_dim_descending_11e1bb, Operator): ...
 
 class Call_self_stable_dim_descending_642510(Protocol):
     def __call__(_op, self: A, *, stable: bool, dim: int = -1, descending: bool = False) -> A: ...
+class Operator_self_stable_dim_descending_642510(Call_self_stable_dim_descending_642510, Operator): ...
 
 class Call_self_stable_dim_descending_out_56c387(Protocol):
     def __call__(_op, self: TensorLike, *, stable: bool, dim: int = -1, descending: bool = False, out: A) -> A: ...
+class Operator_self_stable_dim_descending_out_56c387(Call_self_stable_dim_descending_out_56c387, Operator): ...
 
-class Call_self_stable_dim_descending_values_in_f469b9(Protocol):
+class Call_self_stable_dim_descending_values_f469b9(Protocol):
     def __call__(
         _op, self: TensorLike, *, stable: bool | None, dim: int = -1, descending: bool = False, values: A, indices: A,
     ) -> ops.sorting.sort_values_stable_result[A]: ...
+class Operator_self_stable_dim_descending_values_f469b9(Call_self_stable_dim_descending_values_f469b9, Operator): ...
 
 class Call_self_start_dim_end_dim_b25a44(Protocol):
     def __call__(_op, self: A, start_dim: int = 0, end_dim: int = -1) -> A: ...
+class Operator_self_start_dim_end_dim_b25a44(Call_self_start_dim_end_dim_b25a44, Operator): ...
 
 class Call_self_target_margin_reduction_aa12f6(Protocol):
     @overload
@@ -8402,14 +9112,16 @@ class Call_self_target_margin_reduction_aa12f6(Protocol):
     def __call__(_op, self: Tensor, target: TensorLike, margin: float = 1.0, reduction: int = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor: ...
+class Operator_self_target_margin_reduction_aa12f6(Call_self_target_margin_reduction_aa12f6, Operator): ...
 
-class Call_self_target_p_margin_weight_reductio_2a9eeb(Protocol):
+class Call_self_target_p_margin_weight_reduct_2a9eeb(Protocol):
     def __call__(
         _op, self: TensorLike, target: TensorLike, p: Scalar = 1, margin: Scalar = 1, weight: TensorLike | None = None,
         reduction: int = 1, *, out: A,
     ) -> A: ...
+class Operator_self_target_p_margin_weight_reduct_2a9eeb(Call_self_target_p_margin_weight_reduct_2a9eeb, Operator): ...
 
-class Call_self_target_p_margin_weight_reductio_6bf6f3(Protocol):
+class Call_self_target_p_margin_weight_reduct_6bf6f3(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, p: Scalar = 1, margin: Scalar = 1, weight: A | None = None, reduction: int = 1,
@@ -8429,8 +9141,9 @@ class Call_self_target_p_margin_weight_reductio_6bf6f3(Protocol):
         _op, self: NDArray[Any], target: NDArray[Any], p: Scalar = 1, margin: Scalar = 1, *, weight: Tensor,
         reduction: int = 1,
     ) -> Tensor: ...
+class Operator_self_target_p_margin_weight_reduct_6bf6f3(Call_self_target_p_margin_weight_reduct_6bf6f3, Operator): ...
 
-class Call_self_target_p_margin_weight_reductio_d8fab4(Protocol):
+class Call_self_target_p_margin_weight_reduct_d8fab4(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, p: Scalar = 1, margin: Scalar = 1, weight: A | None = None, reduction: int = 1,
@@ -8469,6 +9182,7 @@ class Call_self_target_reduction_4dae12(Protocol):
     def __call__(
         _op, self: NDArray[Any], target: Tensor, reduction: int,
     ) -> ops.losses.multilabel_margin_loss_forward_default_result[Tensor]: ...
+class Operator_self_target_reduction_4dae12(Call_self_target_reduction_4dae12, Operator): ...
 
 class Call_self_target_reduction_beta_101a80(Protocol):
     @overload
@@ -8477,6 +9191,7 @@ class Call_self_target_reduction_beta_101a80(Protocol):
     def __call__(_op, self: Tensor, target: TensorLike, reduction: int = 1, beta: float = 1.0) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor: ...
+class Operator_self_target_reduction_beta_101a80(Call_self_target_reduction_beta_101a80, Operator): ...
 
 class Call_self_target_reduction_beta_out_9dcaee(Protocol):
     @overload
@@ -8490,6 +9205,7 @@ class Call_self_target_reduction_beta_out_9dcaee(Protocol):
 
 class Call_self_target_reduction_beta_out_a1e49e(Protocol):
     def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, beta: float = 1.0, *, out: A) -> A: ...
+class Operator_self_target_reduction_beta_out_a1e49e(Call_self_target_reduction_beta_out_a1e49e, Operator): ...
 
 class Call_self_target_reduction_delta_76637a(Protocol):
     @overload
@@ -8498,9 +9214,11 @@ class Call_self_target_reduction_delta_76637a(Protocol):
     def __call__(_op, self: Tensor, target: TensorLike, reduction: int = 1, delta: float = 1.0) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor: ...
+class Operator_self_target_reduction_delta_76637a(Call_self_target_reduction_delta_76637a, Operator): ...
 
 class Call_self_target_reduction_delta_out_3dd845(Protocol):
     def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, delta: float = 1.0, *, out: A) -> A: ...
+class Operator_self_target_reduction_delta_out_3dd845(Call_self_target_reduction_delta_out_3dd845, Operator): ...
 
 class Call_self_target_reduction_delta_out_8e84d3(Protocol):
     @overload
@@ -8519,6 +9237,7 @@ class Call_self_target_reduction_ee21b6(Protocol):
     def __call__(_op, self: Tensor, target: TensorLike, reduction: int = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], target: Tensor, reduction: int = 1) -> Tensor: ...
+class Operator_self_target_reduction_ee21b6(Call_self_target_reduction_ee21b6, Operator): ...
 
 class Call_self_target_reduction_log_target_b14a11(Protocol):
     @overload
@@ -8529,6 +9248,7 @@ class Call_self_target_reduction_log_target_b14a11(Protocol):
     def __call__(
         _op, self: NDArray[Any], target: Tensor, reduction: int = 1, *, log_target: bool = False,
     ) -> Tensor: ...
+class Operator_self_target_reduction_log_target_b14a11(Call_self_target_reduction_log_target_b14a11, Operator): ...
 
 class Call_self_target_reduction_out_a28081(Protocol):
     @overload
@@ -8542,13 +9262,15 @@ class Call_self_target_reduction_out_a28081(Protocol):
 
 class Call_self_target_reduction_out_d35d84(Protocol):
     def __call__(_op, self: TensorLike, target: TensorLike, reduction: int = 1, *, out: A) -> A: ...
+class Operator_self_target_reduction_out_d35d84(Call_self_target_reduction_out_d35d84, Operator): ...
 
-class Call_self_target_reduction_output_is_targ_adcec1(Protocol):
+class Call_self_target_reduction_output_is_ta_adcec1(Protocol):
     def __call__(
         _op, self: TensorLike, target: TensorLike, reduction: int, *, output: A, is_target: A,
     ) -> tuple[A, A]: ...
+class Operator_self_target_reduction_output_is_ta_adcec1(Call_self_target_reduction_output_is_ta_adcec1, Operator): ...
 
-class Call_self_target_reduction_output_is_targ_f0b168(Protocol):
+class Call_self_target_reduction_output_is_ta_f0b168(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, reduction: int,
@@ -8566,7 +9288,7 @@ class Call_self_target_reduction_output_is_targ_f0b168(Protocol):
         _op, self: TensorLike, target: TensorLike, reduction: int, *, output: A, is_target: A,
     ) -> tuple[A, A]: ...
 
-class Call_self_target_weight_pos_weight_reduct_662b6b(Protocol):
+class Call_self_target_weight_pos_weight_redu_662b6b(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, weight: A | None = None, pos_weight: A | None = None, reduction: int = 1,
@@ -8591,14 +9313,16 @@ class Call_self_target_weight_pos_weight_reduct_662b6b(Protocol):
         _op, self: NDArray[Any], target: NDArray[Any], weight: NDArray[Any] | None = None, *, pos_weight: Tensor,
         reduction: int = 1,
     ) -> Tensor: ...
+class Operator_self_target_weight_pos_weight_redu_662b6b(Call_self_target_weight_pos_weight_redu_662b6b, Operator): ...
 
-class Call_self_target_weight_pos_weight_reduct_90f210(Protocol):
+class Call_self_target_weight_pos_weight_redu_90f210(Protocol):
     def __call__(
         _op, self: TensorLike, target: TensorLike, weight: TensorLike | None = None,
         pos_weight: TensorLike | None = None, reduction: int = 1, *, out: A,
     ) -> A: ...
+class Operator_self_target_weight_pos_weight_redu_90f210(Call_self_target_weight_pos_weight_redu_90f210, Operator): ...
 
-class Call_self_target_weight_pos_weight_reduct_fe3818(Protocol):
+class Call_self_target_weight_pos_weight_redu_fe3818(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, weight: A | None = None, pos_weight: A | None = None, reduction: int = 1,
@@ -8642,8 +9366,9 @@ class Call_self_target_weight_reduction_54b9a9(Protocol):
     ) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int = 1) -> Tensor: ...
+class Operator_self_target_weight_reduction_54b9a9(Call_self_target_weight_reduction_54b9a9, Operator): ...
 
-class Call_self_target_weight_reduction_ignore_1c537e(Protocol):
+class Call_self_target_weight_reduction_ignor_1c537e(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, weight: A | None, reduction: int, ignore_index: int,
@@ -8666,7 +9391,7 @@ class Call_self_target_weight_reduction_ignore_1c537e(Protocol):
         output: A, total_weight: A,
     ) -> tuple[A, A]: ...
 
-class Call_self_target_weight_reduction_ignore_4f9674(Protocol):
+class Call_self_target_weight_reduction_ignor_4f9674(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, weight: A | None, reduction: int, ignore_index: int,
@@ -8683,8 +9408,9 @@ class Call_self_target_weight_reduction_ignore_4f9674(Protocol):
     def __call__(
         _op, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int, ignore_index: int,
     ) -> ops.losses.nll_loss2d_forward_default_result[Tensor]: ...
+class Operator_self_target_weight_reduction_ignor_4f9674(Call_self_target_weight_reduction_ignor_4f9674, Operator): ...
 
-class Call_self_target_weight_reduction_ignore_509481(Protocol):
+class Call_self_target_weight_reduction_ignor_509481(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100,
@@ -8705,14 +9431,16 @@ class Call_self_target_weight_reduction_ignore_509481(Protocol):
         _op, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int = 1, ignore_index: int = -100,
         label_smoothing: float = 0.0,
     ) -> Tensor: ...
+class Operator_self_target_weight_reduction_ignor_509481(Call_self_target_weight_reduction_ignor_509481, Operator): ...
 
-class Call_self_target_weight_reduction_ignore_5c9497(Protocol):
+class Call_self_target_weight_reduction_ignor_5c9497(Protocol):
     def __call__(
         _op, self: TensorLike, target: TensorLike, weight: TensorLike | None = None, reduction: int = 1,
         ignore_index: int = -100, *, out: A,
     ) -> A: ...
+class Operator_self_target_weight_reduction_ignor_5c9497(Call_self_target_weight_reduction_ignor_5c9497, Operator): ...
 
-class Call_self_target_weight_reduction_ignore_84eee3(Protocol):
+class Call_self_target_weight_reduction_ignor_84eee3(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100,
@@ -8737,7 +9465,7 @@ class Call_self_target_weight_reduction_ignore_84eee3(Protocol):
         ignore_index: int = -100, *, out: A,
     ) -> A: ...
 
-class Call_self_target_weight_reduction_ignore_b1d4b7(Protocol):
+class Call_self_target_weight_reduction_ignor_b1d4b7(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100,
@@ -8756,14 +9484,16 @@ class Call_self_target_weight_reduction_ignore_b1d4b7(Protocol):
     def __call__(
         _op, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int = 1, ignore_index: int = -100,
     ) -> Tensor: ...
+class Operator_self_target_weight_reduction_ignor_b1d4b7(Call_self_target_weight_reduction_ignor_b1d4b7, Operator): ...
 
-class Call_self_target_weight_reduction_ignore_c506d4(Protocol):
+class Call_self_target_weight_reduction_ignor_c506d4(Protocol):
     def __call__(
         _op, self: TensorLike, target: TensorLike, weight: TensorLike | None, reduction: int, ignore_index: int, *,
         output: A, total_weight: A,
     ) -> tuple[A, A]: ...
+class Operator_self_target_weight_reduction_ignor_c506d4(Call_self_target_weight_reduction_ignor_c506d4, Operator): ...
 
-class Call_self_target_weight_reduction_ignore_e35f4d(Protocol):
+class Call_self_target_weight_reduction_ignor_e35f4d(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, weight: A | None, reduction: int, ignore_index: int,
@@ -8780,8 +9510,9 @@ class Call_self_target_weight_reduction_ignore_e35f4d(Protocol):
     def __call__(
         _op, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int, ignore_index: int,
     ) -> ops.losses.nll_loss_forward_default_result[Tensor]: ...
+class Operator_self_target_weight_reduction_ignor_e35f4d(Call_self_target_weight_reduction_ignor_e35f4d, Operator): ...
 
-class Call_self_target_weight_reduction_ignore_f720c9(Protocol):
+class Call_self_target_weight_reduction_ignor_f720c9(Protocol):
     @overload
     def __call__(
         _op, self: A, target: A, weight: A | None, reduction: int, ignore_index: int,
@@ -8808,6 +9539,7 @@ class Call_self_target_weight_reduction_out_455962(Protocol):
     def __call__(
         _op, self: TensorLike, target: TensorLike, weight: TensorLike | None = None, reduction: int = 1, *, out: A,
     ) -> A: ...
+class Operator_self_target_weight_reduction_out_455962(Call_self_target_weight_reduction_out_455962, Operator): ...
 
 class Call_self_target_weight_reduction_out_7080d3(Protocol):
     @overload
@@ -8836,9 +9568,11 @@ class Call_self_tensor1_tensor2_value_c2d9ba(Protocol):
     def __call__(_op, self: NDArray[Any], tensor1: Tensor, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], tensor1: NDArray[Any], tensor2: Tensor, *, value: Scalar = 1) -> Tensor: ...
+class Operator_self_tensor1_tensor2_value_c2d9ba(Call_self_tensor1_tensor2_value_c2d9ba, Operator): ...
 
 class Call_self_tensor1_tensor2_value_ea63b7(Protocol):
     def __call__(_op, self: A, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> A: ...
+class Operator_self_tensor1_tensor2_value_ea63b7(Call_self_tensor1_tensor2_value_ea63b7, Operator): ...
 
 class Call_self_tensor1_tensor2_value_out_93a084(Protocol):
     @overload
@@ -8858,6 +9592,7 @@ class Call_self_tensor1_tensor2_value_out_93f150(Protocol):
     def __call__(
         _op, self: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1, out: A,
     ) -> A: ...
+class Operator_self_tensor1_tensor2_value_out_93f150(Call_self_tensor1_tensor2_value_out_93f150, Operator): ...
 
 class Call_self_tensor_386b54(Protocol):
     @overload
@@ -8866,14 +9601,16 @@ class Call_self_tensor_386b54(Protocol):
     def __call__(_op, self: Tensor, tensor: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], tensor: Tensor) -> Tensor: ...
+class Operator_self_tensor_386b54(Call_self_tensor_386b54, Operator): ...
 
-class Call_self_tensor_indices_or_sections_dim_483820(Protocol):
+class Call_self_tensor_indices_or_sections_di_483820(Protocol):
     @overload
     def __call__(_op, self: A, tensor_indices_or_sections: A, dim: int = 0) -> list[A]: ...
     @overload
     def __call__(_op, self: Tensor, tensor_indices_or_sections: TensorLike, dim: int = 0) -> list[Tensor]: ...
     @overload
     def __call__(_op, self: NDArray[Any], tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]: ...
+class Operator_self_tensor_indices_or_sections_di_483820(Call_self_tensor_indices_or_sections_di_483820, Operator): ...
 
 class Call_self_tensor_out_c55a11(Protocol):
     @overload
@@ -8887,6 +9624,7 @@ class Call_self_tensor_out_c55a11(Protocol):
 
 class Call_self_tensor_out_e56e79(Protocol):
     def __call__(_op, self: TensorLike, tensor: TensorLike, *, out: A) -> A: ...
+class Operator_self_tensor_out_e56e79(Call_self_tensor_out_e56e79, Operator): ...
 
 class Call_self_tensors_05347f(Protocol):
     @overload
@@ -8896,12 +9634,15 @@ class Call_self_tensors_05347f(Protocol):
 
 class Call_self_the_template_memory_format_9f9683(Protocol):
     def __call__(_op, self: A, the_template: TensorLike, *, memory_format: MemoryFormat | None = None) -> A: ...
+class Operator_self_the_template_memory_format_9f9683(Call_self_the_template_memory_format_9f9683, Operator): ...
 
 class Call_self_threshold_value_e15c3b(Protocol):
     def __call__(_op, self: A, threshold: Scalar, value: Scalar) -> A: ...
+class Operator_self_threshold_value_e15c3b(Call_self_threshold_value_e15c3b, Operator): ...
 
 class Call_self_threshold_value_out_3f6480(Protocol):
     def __call__(_op, self: TensorLike, threshold: Scalar, value: Scalar, *, out: A) -> A: ...
+class Operator_self_threshold_value_out_3f6480(Call_self_threshold_value_out_3f6480, Operator): ...
 
 class Call_self_threshold_value_out_84136b(Protocol):
     @overload
@@ -8911,23 +9652,29 @@ class Call_self_threshold_value_out_84136b(Protocol):
 
 class Call_self_to_generator_d34793(Protocol):
     def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
+class Operator_self_to_generator_d34793(Call_self_to_generator_d34793, Operator): ...
 
 class Call_self_to_generator_out_56bbcd(Protocol):
     def __call__(_op, self: TensorLike, to: int, *, generator: Generator | None = None, out: A) -> A: ...
+class Operator_self_to_generator_out_56bbcd(Call_self_to_generator_out_56bbcd, Operator): ...
 
 class Call_self_tol_hermitian_0820ac(Protocol):
     def __call__(_op, self: A, tol: float, hermitian: bool = False) -> A: ...
+class Operator_self_tol_hermitian_0820ac(Call_self_tol_hermitian_0820ac, Operator): ...
 
 class Call_self_tol_hermitian_out_f352d7(Protocol):
     def __call__(_op, self: TensorLike, tol: float, hermitian: bool = False, *, out: A) -> A: ...
+class Operator_self_tol_hermitian_out_f352d7(Call_self_tol_hermitian_out_f352d7, Operator): ...
 
 class Call_self_unbiased_6c1e57(Protocol):
     def __call__(_op, self: A, unbiased: bool = True) -> tuple[A, A]: ...
+class Operator_self_unbiased_6c1e57(Call_self_unbiased_6c1e57, Operator): ...
 
 class Call_self_unbiased_b6df96(Protocol):
     def __call__(_op, self: A, unbiased: bool = True) -> A: ...
+class Operator_self_unbiased_b6df96(Call_self_unbiased_b6df96, Operator): ...
 
-class Call_self_unbiased_dim_keepdim_correction_97ca4e(Protocol):
+class Call_self_unbiased_dim_keepdim_correcti_97ca4e(Protocol):
     @overload
     def __call__(_op, self: A, unbiased: bool = True) -> tuple[A, A]: ...
     @overload
@@ -8945,7 +9692,7 @@ class Call_self_unbiased_dim_keepdim_correction_97ca4e(Protocol):
         keepdim: bool = False, out0: A, out1: A,
     ) -> tuple[A, A]: ...
 
-class Call_self_unbiased_dim_keepdim_out_correc_65d96f(Protocol):
+class Call_self_unbiased_dim_keepdim_out_corr_65d96f(Protocol):
     @overload
     def __call__(_op, self: A, unbiased: bool = True) -> A: ...
     @overload
@@ -8967,14 +9714,17 @@ class Call_self_unbiased_dim_keepdim_out_correc_65d96f(Protocol):
 
 class Call_self_upper_3aa1dc(Protocol):
     def __call__(_op, self: A, upper: bool = False) -> A: ...
+class Operator_self_upper_3aa1dc(Call_self_upper_3aa1dc, Operator): ...
 
 class Call_self_upper_c4df74(Protocol):
     def __call__(_op, self: A, *, upper: bool = False) -> A: ...
+class Operator_self_upper_c4df74(Call_self_upper_c4df74, Operator): ...
 
 class Call_self_upper_check_errors_L_info_dcba95(Protocol):
     def __call__(
         _op, self: TensorLike, *, upper: bool = False, check_errors: bool = False, L: A, info: A,
     ) -> ops.linear_algebra.linalg_cholesky_ex_L_result[A]: ...
+class Operator_self_upper_check_errors_L_info_dcba95(Call_self_upper_check_errors_L_info_dcba95, Operator): ...
 
 class Call_self_upper_check_errors_L_info_e97bea(Protocol):
     @overload
@@ -8990,9 +9740,11 @@ class Call_self_upper_check_errors_ded128(Protocol):
     def __call__(
         _op, self: A, *, upper: bool = False, check_errors: bool = False,
     ) -> ops.linear_algebra.linalg_cholesky_ex_default_result[A]: ...
+class Operator_self_upper_check_errors_ded128(Call_self_upper_check_errors_ded128, Operator): ...
 
 class Call_self_upper_out_2e1d35(Protocol):
     def __call__(_op, self: TensorLike, upper: bool = False, *, out: A) -> A: ...
+class Operator_self_upper_out_2e1d35(Call_self_upper_out_2e1d35, Operator): ...
 
 class Call_self_upper_out_46b986(Protocol):
     @overload
@@ -9002,6 +9754,7 @@ class Call_self_upper_out_46b986(Protocol):
 
 class Call_self_upper_out_c42332(Protocol):
     def __call__(_op, self: TensorLike, *, upper: bool = False, out: A) -> A: ...
+class Operator_self_upper_out_c42332(Call_self_upper_out_c42332, Operator): ...
 
 class Call_self_upper_out_e200e3(Protocol):
     @overload
@@ -9011,9 +9764,11 @@ class Call_self_upper_out_e200e3(Protocol):
 
 class Call_self_upscale_factor_640d64(Protocol):
     def __call__(_op, self: A, upscale_factor: int) -> A: ...
+class Operator_self_upscale_factor_640d64(Call_self_upscale_factor_640d64, Operator): ...
 
 class Call_self_upscale_factor_out_1260a2(Protocol):
     def __call__(_op, self: TensorLike, upscale_factor: int, *, out: A) -> A: ...
+class Operator_self_upscale_factor_out_1260a2(Call_self_upscale_factor_out_1260a2, Operator): ...
 
 class Call_self_upscale_factor_out_41f776(Protocol):
     @overload
@@ -9023,6 +9778,7 @@ class Call_self_upscale_factor_out_41f776(Protocol):
 
 class Call_self_value_7017cc(Protocol):
     def __call__(_op, self: A, value: TensorLike) -> A: ...
+class Operator_self_value_7017cc(Call_self_value_7017cc, Operator): ...
 
 class Call_self_value_b2ecd5(Protocol):
     @overload
@@ -9031,9 +9787,11 @@ class Call_self_value_b2ecd5(Protocol):
     def __call__(_op, self: Tensor, value: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], value: Tensor) -> Tensor: ...
+class Operator_self_value_b2ecd5(Call_self_value_b2ecd5, Operator): ...
 
 class Call_self_value_d93ebf(Protocol):
     def __call__(_op, self: A, value: Scalar) -> A: ...
+class Operator_self_value_d93ebf(Call_self_value_d93ebf, Operator): ...
 
 class Call_self_value_ee6883(Protocol):
     @overload
@@ -9057,9 +9815,11 @@ class Call_self_value_out_19e5c5(Protocol):
 
 class Call_self_value_out_568bcd(Protocol):
     def __call__(_op, self: TensorLike, value: TensorLike, *, out: A) -> A: ...
+class Operator_self_value_out_568bcd(Call_self_value_out_568bcd, Operator): ...
 
 class Call_self_value_out_bcee7e(Protocol):
     def __call__(_op, self: TensorLike, value: Scalar, *, out: A) -> A: ...
+class Operator_self_value_out_bcee7e(Call_self_value_out_bcee7e, Operator): ...
 
 class Call_self_values_5b05bb(Protocol):
     @overload
@@ -9068,9 +9828,11 @@ class Call_self_values_5b05bb(Protocol):
     def __call__(_op, self: Tensor, values: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], values: Tensor) -> Tensor: ...
+class Operator_self_values_5b05bb(Call_self_values_5b05bb, Operator): ...
 
 class Call_self_values_703cab(Protocol):
     def __call__(_op, self: A, values: TensorLike) -> A: ...
+class Operator_self_values_703cab(Call_self_values_703cab, Operator): ...
 
 class Call_self_values_out_88583a(Protocol):
     @overload
@@ -9084,6 +9846,7 @@ class Call_self_values_out_88583a(Protocol):
 
 class Call_self_values_out_c7b208(Protocol):
     def __call__(_op, self: TensorLike, values: TensorLike, *, out: A) -> A: ...
+class Operator_self_values_out_c7b208(Call_self_values_out_c7b208, Operator): ...
 
 class Call_self_vec1_vec2_beta_alpha_9bc23b(Protocol):
     @overload
@@ -9100,14 +9863,17 @@ class Call_self_vec1_vec2_beta_alpha_9bc23b(Protocol):
     def __call__(
         _op, self: NDArray[Any], vec1: NDArray[Any], vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1,
     ) -> Tensor: ...
+class Operator_self_vec1_vec2_beta_alpha_9bc23b(Call_self_vec1_vec2_beta_alpha_9bc23b, Operator): ...
 
 class Call_self_vec1_vec2_beta_alpha_cbf805(Protocol):
     def __call__(_op, self: A, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+class Operator_self_vec1_vec2_beta_alpha_cbf805(Call_self_vec1_vec2_beta_alpha_cbf805, Operator): ...
 
 class Call_self_vec1_vec2_beta_alpha_out_2f5903(Protocol):
     def __call__(
         _op, self: TensorLike, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1, out: A,
     ) -> A: ...
+class Operator_self_vec1_vec2_beta_alpha_out_2f5903(Call_self_vec1_vec2_beta_alpha_out_2f5903, Operator): ...
 
 class Call_self_vec1_vec2_beta_alpha_out_6e3881(Protocol):
     @overload
@@ -9136,6 +9902,7 @@ class Call_self_vec2_a7b02c(Protocol):
     def __call__(_op, self: Tensor, vec2: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], vec2: Tensor) -> Tensor: ...
+class Operator_self_vec2_a7b02c(Call_self_vec2_a7b02c, Operator): ...
 
 class Call_self_vec2_out_8582cd(Protocol):
     @overload
@@ -9149,6 +9916,7 @@ class Call_self_vec2_out_8582cd(Protocol):
 
 class Call_self_vec2_out_b9aa03(Protocol):
     def __call__(_op, self: TensorLike, vec2: TensorLike, *, out: A) -> A: ...
+class Operator_self_vec2_out_b9aa03(Call_self_vec2_out_b9aa03, Operator): ...
 
 class Call_self_vec_b10b98(Protocol):
     @overload
@@ -9157,9 +9925,11 @@ class Call_self_vec_b10b98(Protocol):
     def __call__(_op, self: Tensor, vec: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], vec: Tensor) -> Tensor: ...
+class Operator_self_vec_b10b98(Call_self_vec_b10b98, Operator): ...
 
 class Call_self_vec_out_5e49db(Protocol):
     def __call__(_op, self: TensorLike, vec: TensorLike, *, out: A) -> A: ...
+class Operator_self_vec_out_5e49db(Call_self_vec_out_5e49db, Operator): ...
 
 class Call_self_vec_out_62158c(Protocol):
     @overload
@@ -9178,6 +9948,7 @@ class Call_self_weight_f8e115(Protocol):
     def __call__(_op, self: Tensor, weight: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], weight: Tensor) -> Tensor: ...
+class Operator_self_weight_f8e115(Call_self_weight_f8e115, Operator): ...
 
 class Call_self_weights_minlength_70d44f(Protocol):
     @overload
@@ -9186,9 +9957,11 @@ class Call_self_weights_minlength_70d44f(Protocol):
     def __call__(_op, self: Tensor, weights: TensorLike | None = None, minlength: int = 0) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], weights: Tensor, minlength: int = 0) -> Tensor: ...
+class Operator_self_weights_minlength_70d44f(Call_self_weights_minlength_70d44f, Operator): ...
 
 class Call_self_weights_minlength_out_2558ce(Protocol):
     def __call__(_op, self: TensorLike, weights: TensorLike | None = None, minlength: int = 0, *, out: A) -> A: ...
+class Operator_self_weights_minlength_out_2558ce(Call_self_weights_minlength_out_2558ce, Operator): ...
 
 class Call_self_weights_minlength_out_fdcdf3(Protocol):
     @overload
@@ -9200,7 +9973,7 @@ class Call_self_weights_minlength_out_fdcdf3(Protocol):
     @overload
     def __call__(_op, self: TensorLike, weights: TensorLike | None = None, minlength: int = 0, *, out: A) -> A: ...
 
-class Call_size_dtype_layout_device_pin_memory_23ad92(Protocol):
+class Call_size_dtype_layout_device_pin_memor_23ad92(Protocol):
     @overload
     def __call__(
         _op, size: Sequence[int], *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9216,13 +9989,14 @@ class Call_size_dtype_layout_device_pin_memory_23ad92(Protocol):
     @overload
     def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
 
-class Call_size_dtype_layout_device_pin_memory_2bba62(Protocol):
+class Call_size_dtype_layout_device_pin_memor_2bba62(Protocol):
     def __call__(
         _op, size: Sequence[int], *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None, memory_format: MemoryFormat | None = None,
     ) -> Tensor: ...
+class Operator_size_dtype_layout_device_pin_memor_2bba62(Call_size_dtype_layout_device_pin_memor_2bba62, Operator): ...
 
-class Call_size_dtype_layout_device_pin_memory_46f96a(Protocol):
+class Call_size_dtype_layout_device_pin_memor_46f96a(Protocol):
     @overload
     def __call__(
         _op, size: Sequence[int], *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9231,13 +10005,14 @@ class Call_size_dtype_layout_device_pin_memory_46f96a(Protocol):
     @overload
     def __call__(_op, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
-class Call_size_dtype_layout_device_pin_memory_583dd5(Protocol):
+class Call_size_dtype_layout_device_pin_memor_583dd5(Protocol):
     def __call__(
         _op, size: Sequence[int], *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_size_dtype_layout_device_pin_memor_583dd5(Call_size_dtype_layout_device_pin_memor_583dd5, Operator): ...
 
-class Call_size_dtype_layout_device_pin_memory_98f15f(Protocol):
+class Call_size_dtype_layout_device_pin_memor_98f15f(Protocol):
     @overload
     def __call__(
         _op, size: Sequence[int], *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9246,7 +10021,7 @@ class Call_size_dtype_layout_device_pin_memory_98f15f(Protocol):
     @overload
     def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
 
-class Call_size_fill_value_dtype_layout_device_4dbe30(Protocol):
+class Call_size_fill_value_dtype_layout_devic_4dbe30(Protocol):
     @overload
     def __call__(
         _op, size: Sequence[int], fill_value: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9255,31 +10030,37 @@ class Call_size_fill_value_dtype_layout_device_4dbe30(Protocol):
     @overload
     def __call__(_op, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
 
-class Call_size_fill_value_dtype_layout_device_bf59f4(Protocol):
+class Call_size_fill_value_dtype_layout_devic_bf59f4(Protocol):
     def __call__(
         _op, size: Sequence[int], fill_value: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_size_fill_value_dtype_layout_devic_bf59f4(Call_size_fill_value_dtype_layout_devic_bf59f4, Operator): ...
 
 class Call_size_fill_value_out_d5ff3d(Protocol):
     def __call__(_op, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
+class Operator_size_fill_value_out_d5ff3d(Call_size_fill_value_out_d5ff3d, Operator): ...
 
-class Call_size_generator_dtype_layout_device_p_44bb43(Protocol):
+class Call_size_generator_dtype_layout_device_44bb43(Protocol):
     def __call__(
         _op, size: Sequence[int], *, generator: Generator | None, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_size_generator_dtype_layout_device_44bb43(Call_size_generator_dtype_layout_device_44bb43, Operator): ...
 
 class Call_size_generator_out_6315d0(Protocol):
     def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+class Operator_size_generator_out_6315d0(Call_size_generator_out_6315d0, Operator): ...
 
 class Call_size_memory_format_out_35f40c(Protocol):
     def __call__(_op, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+class Operator_size_memory_format_out_35f40c(Call_size_memory_format_out_35f40c, Operator): ...
 
 class Call_size_out_13d315(Protocol):
     def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
+class Operator_size_out_13d315(Call_size_out_13d315, Operator): ...
 
-class Call_size_physical_layout_dtype_layout_de_4a6929(Protocol):
+class Call_size_physical_layout_dtype_layout_4a6929(Protocol):
     @overload
     def __call__(
         _op, size: Sequence[int], physical_layout: Sequence[int], *, dtype: DTypeLike | None = None,
@@ -9288,22 +10069,25 @@ class Call_size_physical_layout_dtype_layout_de_4a6929(Protocol):
     @overload
     def __call__(_op, size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
 
-class Call_size_physical_layout_dtype_layout_de_ff3294(Protocol):
+class Call_size_physical_layout_dtype_layout_ff3294(Protocol):
     def __call__(
         _op, size: Sequence[int], physical_layout: Sequence[int], *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_size_physical_layout_dtype_layout_ff3294(Call_size_physical_layout_dtype_layout_ff3294, Operator): ...
 
 class Call_size_physical_layout_out_c47fff(Protocol):
     def __call__(_op, size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
+class Operator_size_physical_layout_out_c47fff(Call_size_physical_layout_out_c47fff, Operator): ...
 
-class Call_size_stride_dtype_layout_device_pin_2f2d4a(Protocol):
+class Call_size_stride_dtype_layout_device_pi_2f2d4a(Protocol):
     def __call__(
         _op, size: Sequence[int], stride: Sequence[int], *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_size_stride_dtype_layout_device_pi_2f2d4a(Call_size_stride_dtype_layout_device_pi_2f2d4a, Operator): ...
 
-class Call_size_stride_dtype_layout_device_pin_4b8181(Protocol):
+class Call_size_stride_dtype_layout_device_pi_4b8181(Protocol):
     @overload
     def __call__(
         _op, size: Sequence[int], stride: Sequence[int], *, dtype: DTypeLike | None = None,
@@ -9314,8 +10098,9 @@ class Call_size_stride_dtype_layout_device_pin_4b8181(Protocol):
 
 class Call_size_stride_out_7cf8b6(Protocol):
     def __call__(_op, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+class Operator_size_stride_out_7cf8b6(Call_size_stride_out_7cf8b6, Operator): ...
 
-class Call_sorted_sequence_self_out_int32_right_29cae8(Protocol):
+class Call_sorted_sequence_self_out_int32_rig_29cae8(Protocol):
     @overload
     def __call__(
         _op, sorted_sequence: A, self: Scalar, *, out_int32: bool = False, right: bool = False, side: str | None = None,
@@ -9331,8 +10116,9 @@ class Call_sorted_sequence_self_out_int32_right_29cae8(Protocol):
         _op, sorted_sequence: NDArray[Any], self: Scalar, *, out_int32: bool = False, right: bool = False,
         side: str | None = None, sorter: Tensor,
     ) -> Tensor: ...
+class Operator_sorted_sequence_self_out_int32_rig_29cae8(Call_sorted_sequence_self_out_int32_rig_29cae8, Operator): ...
 
-class Call_sorted_sequence_self_out_int32_right_63b94c(Protocol):
+class Call_sorted_sequence_self_out_int32_rig_63b94c(Protocol):
     @overload
     def __call__(
         _op, sorted_sequence: A, self: A, *, out_int32: bool = False, right: bool = False, side: str | None = None,
@@ -9353,8 +10139,9 @@ class Call_sorted_sequence_self_out_int32_right_63b94c(Protocol):
         _op, sorted_sequence: NDArray[Any], self: NDArray[Any], *, out_int32: bool = False, right: bool = False,
         side: str | None = None, sorter: Tensor,
     ) -> Tensor: ...
+class Operator_sorted_sequence_self_out_int32_rig_63b94c(Call_sorted_sequence_self_out_int32_rig_63b94c, Operator): ...
 
-class Call_sorted_sequence_self_out_int32_right_b2c5a3(Protocol):
+class Call_sorted_sequence_self_out_int32_rig_b2c5a3(Protocol):
     @overload
     def __call__(
         _op, sorted_sequence: A, self: A, *, out_int32: bool = False, right: bool = False, side: str | None = None,
@@ -9401,40 +10188,46 @@ class Call_sorted_sequence_self_out_int32_right_b2c5a3(Protocol):
         side: str | None = None, sorter: TensorLike | None = None, out: A,
     ) -> A: ...
 
-class Call_sorted_sequence_self_out_int32_right_ba3289(Protocol):
+class Call_sorted_sequence_self_out_int32_rig_ba3289(Protocol):
     def __call__(
         _op, sorted_sequence: TensorLike, self: TensorLike, *, out_int32: bool = False, right: bool = False,
         side: str | None = None, sorter: TensorLike | None = None, out: A,
     ) -> A: ...
+class Operator_sorted_sequence_self_out_int32_rig_ba3289(Call_sorted_sequence_self_out_int32_rig_ba3289, Operator): ...
 
-class Call_sorted_sequence_self_out_int32_right_ffac89(Protocol):
+class Call_sorted_sequence_self_out_int32_rig_ffac89(Protocol):
     def __call__(
         _op, sorted_sequence: TensorLike, self: Scalar, *, out_int32: bool = False, right: bool = False,
         side: str | None = None, sorter: TensorLike | None = None, out: A,
     ) -> A: ...
+class Operator_sorted_sequence_self_out_int32_rig_ffac89(Call_sorted_sequence_self_out_int32_rig_ffac89, Operator): ...
 
-class Call_start_end_dtype_layout_device_pin_me_5d9ab6(Protocol):
+class Call_start_end_dtype_layout_device_pin_5d9ab6(Protocol):
     def __call__(
         _op, start: Scalar, end: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_start_end_dtype_layout_device_pin_5d9ab6(Call_start_end_dtype_layout_device_pin_5d9ab6, Operator): ...
 
-class Call_start_end_step_dtype_layout_device_p_b198a3(Protocol):
+class Call_start_end_step_dtype_layout_device_b198a3(Protocol):
     def __call__(
         _op, start: Scalar, end: Scalar, step: Scalar = 1, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_start_end_step_dtype_layout_device_b198a3(Call_start_end_step_dtype_layout_device_b198a3, Operator): ...
 
 class Call_start_end_step_out_4c6491(Protocol):
     def __call__(_op, start: Scalar, end: Scalar, step: Scalar = 1, *, out: A) -> A: ...
+class Operator_start_end_step_out_4c6491(Call_start_end_step_out_4c6491, Operator): ...
 
-class Call_start_end_steps_base_dtype_layout_de_12128a(Protocol):
+class Call_start_end_steps_base_dtype_layout_12128a(Protocol):
     def __call__(
         _op, start: A, end: Scalar, steps: int, base: float = 10.0, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> A: ...
+class Operator_start_end_steps_base_dtype_layout_12128a(Call_start_end_steps_base_dtype_layout_12128a, Operator): ...
 
-class Call_start_end_steps_base_dtype_layout_de_30a19d(Protocol):
+class Call_start_end_steps_base_dtype_layout_30a19d(Protocol):
     @overload
     def __call__(
         _op, start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, dtype: DTypeLike | None = None,
@@ -9474,13 +10267,14 @@ class Call_start_end_steps_base_dtype_layout_de_30a19d(Protocol):
     @overload
     def __call__(_op, start: Scalar, end: TensorLike, steps: int, base: float = 10.0, *, out: A) -> A: ...
 
-class Call_start_end_steps_base_dtype_layout_de_4fef70(Protocol):
+class Call_start_end_steps_base_dtype_layout_4fef70(Protocol):
     def __call__(
         _op, start: Scalar, end: A, steps: int, base: float = 10.0, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> A: ...
+class Operator_start_end_steps_base_dtype_layout_4fef70(Call_start_end_steps_base_dtype_layout_4fef70, Operator): ...
 
-class Call_start_end_steps_base_dtype_layout_de_72afe5(Protocol):
+class Call_start_end_steps_base_dtype_layout_72afe5(Protocol):
     @overload
     def __call__(
         _op, start: A, end: A, steps: int, base: float = 10.0, *, dtype: DTypeLike | None = None,
@@ -9496,44 +10290,53 @@ class Call_start_end_steps_base_dtype_layout_de_72afe5(Protocol):
         _op, start: NDArray[Any], end: Tensor, steps: int, base: float = 10.0, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_start_end_steps_base_dtype_layout_72afe5(Call_start_end_steps_base_dtype_layout_72afe5, Operator): ...
 
-class Call_start_end_steps_base_dtype_layout_de_94f012(Protocol):
+class Call_start_end_steps_base_dtype_layout_94f012(Protocol):
     def __call__(
         _op, start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_start_end_steps_base_dtype_layout_94f012(Call_start_end_steps_base_dtype_layout_94f012, Operator): ...
 
 class Call_start_end_steps_base_out_540cfb(Protocol):
     def __call__(_op, start: TensorLike, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+class Operator_start_end_steps_base_out_540cfb(Call_start_end_steps_base_out_540cfb, Operator): ...
 
 class Call_start_end_steps_base_out_777208(Protocol):
     def __call__(_op, start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+class Operator_start_end_steps_base_out_777208(Call_start_end_steps_base_out_777208, Operator): ...
 
 class Call_start_end_steps_base_out_98f5de(Protocol):
     def __call__(_op, start: TensorLike, end: TensorLike, steps: int, base: float = 10.0, *, out: A) -> A: ...
+class Operator_start_end_steps_base_out_98f5de(Call_start_end_steps_base_out_98f5de, Operator): ...
 
 class Call_start_end_steps_base_out_cbfc38(Protocol):
     def __call__(_op, start: Scalar, end: TensorLike, steps: int, base: float = 10.0, *, out: A) -> A: ...
+class Operator_start_end_steps_base_out_cbfc38(Call_start_end_steps_base_out_cbfc38, Operator): ...
 
-class Call_start_end_steps_dtype_layout_device_094981(Protocol):
+class Call_start_end_steps_dtype_layout_devic_094981(Protocol):
     def __call__(
         _op, start: Scalar, end: A, steps: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> A: ...
+class Operator_start_end_steps_dtype_layout_devic_094981(Call_start_end_steps_dtype_layout_devic_094981, Operator): ...
 
-class Call_start_end_steps_dtype_layout_device_37c351(Protocol):
+class Call_start_end_steps_dtype_layout_devic_37c351(Protocol):
     def __call__(
         _op, start: Scalar, end: Scalar, steps: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_start_end_steps_dtype_layout_devic_37c351(Call_start_end_steps_dtype_layout_devic_37c351, Operator): ...
 
-class Call_start_end_steps_dtype_layout_device_5a248c(Protocol):
+class Call_start_end_steps_dtype_layout_devic_5a248c(Protocol):
     def __call__(
         _op, start: A, end: Scalar, steps: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> A: ...
+class Operator_start_end_steps_dtype_layout_devic_5a248c(Call_start_end_steps_dtype_layout_devic_5a248c, Operator): ...
 
-class Call_start_end_steps_dtype_layout_device_8b2ba8(Protocol):
+class Call_start_end_steps_dtype_layout_devic_8b2ba8(Protocol):
     @overload
     def __call__(
         _op, start: Scalar, end: Scalar, steps: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9573,7 +10376,7 @@ class Call_start_end_steps_dtype_layout_device_8b2ba8(Protocol):
     @overload
     def __call__(_op, start: Scalar, end: TensorLike, steps: int, *, out: A) -> A: ...
 
-class Call_start_end_steps_dtype_layout_device_c6d497(Protocol):
+class Call_start_end_steps_dtype_layout_devic_c6d497(Protocol):
     @overload
     def __call__(
         _op, start: A, end: A, steps: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9589,27 +10392,35 @@ class Call_start_end_steps_dtype_layout_device_c6d497(Protocol):
         _op, start: NDArray[Any], end: Tensor, steps: int, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_start_end_steps_dtype_layout_devic_c6d497(Call_start_end_steps_dtype_layout_devic_c6d497, Operator): ...
 
 class Call_start_end_steps_out_03225e(Protocol):
     def __call__(_op, start: TensorLike, end: TensorLike, steps: int, *, out: A) -> A: ...
+class Operator_start_end_steps_out_03225e(Call_start_end_steps_out_03225e, Operator): ...
 
 class Call_start_end_steps_out_d26ab0(Protocol):
     def __call__(_op, start: TensorLike, end: Scalar, steps: int, *, out: A) -> A: ...
+class Operator_start_end_steps_out_d26ab0(Call_start_end_steps_out_d26ab0, Operator): ...
 
 class Call_start_end_steps_out_d86580(Protocol):
     def __call__(_op, start: Scalar, end: TensorLike, steps: int, *, out: A) -> A: ...
+class Operator_start_end_steps_out_d86580(Call_start_end_steps_out_d86580, Operator): ...
 
 class Call_start_end_steps_out_f8bfd9(Protocol):
     def __call__(_op, start: Scalar, end: Scalar, steps: int, *, out: A) -> A: ...
+class Operator_start_end_steps_out_f8bfd9(Call_start_end_steps_out_f8bfd9, Operator): ...
 
 class Call_tensors_793b26(Protocol):
     def __call__(_op, tensors: Sequence[A]) -> A: ...
+class Operator_tensors_793b26(Call_tensors_793b26, Operator): ...
 
 class Call_tensors_dim_b20781(Protocol):
     def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
+class Operator_tensors_dim_b20781(Call_tensors_dim_b20781, Operator): ...
 
 class Call_tensors_dim_num_chunks_dcf50a(Protocol):
     def __call__(_op, tensors: Sequence[A], dim: int, num_chunks: int) -> A: ...
+class Operator_tensors_dim_num_chunks_dcf50a(Call_tensors_dim_num_chunks_dcf50a, Operator): ...
 
 class Call_tensors_dim_out_bba826(Protocol):
     @overload
@@ -9619,12 +10430,15 @@ class Call_tensors_dim_out_bba826(Protocol):
 
 class Call_tensors_dim_out_e2fb36(Protocol):
     def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
+class Operator_tensors_dim_out_e2fb36(Call_tensors_dim_out_e2fb36, Operator): ...
 
 class Call_tensors_e0325f(Protocol):
     def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
+class Operator_tensors_e0325f(Call_tensors_e0325f, Operator): ...
 
 class Call_tensors_indexing_55a952(Protocol):
     def __call__(_op, tensors: Sequence[A], *, indexing: str) -> list[A]: ...
+class Operator_tensors_indexing_55a952(Call_tensors_indexing_55a952, Operator): ...
 
 class Call_tensors_indexing_b9d600(Protocol):
     @overload
@@ -9640,12 +10454,15 @@ class Call_tensors_out_5392a2(Protocol):
 
 class Call_tensors_out_8371ed(Protocol):
     def __call__(_op, tensors: Sequence[TensorLike], *, out: A) -> A: ...
+class Operator_tensors_out_8371ed(Call_tensors_out_8371ed, Operator): ...
 
 class Call_theta_size_align_corners_586370(Protocol):
     def __call__(_op, theta: A, size: Sequence[int], align_corners: bool) -> A: ...
+class Operator_theta_size_align_corners_586370(Call_theta_size_align_corners_586370, Operator): ...
 
 class Call_theta_size_align_corners_out_a98959(Protocol):
     def __call__(_op, theta: TensorLike, size: Sequence[int], align_corners: bool, *, out: A) -> A: ...
+class Operator_theta_size_align_corners_out_a98959(Call_theta_size_align_corners_out_a98959, Operator): ...
 
 class Call_theta_size_align_corners_out_f6dccd(Protocol):
     @overload
@@ -9653,7 +10470,7 @@ class Call_theta_size_align_corners_out_f6dccd(Protocol):
     @overload
     def __call__(_op, theta: TensorLike, size: Sequence[int], align_corners: bool, *, out: A) -> A: ...
 
-class Call_weight_indices_offsets_scale_grad_by_21ca6f(Protocol):
+class Call_weight_indices_offsets_scale_grad_21ca6f(Protocol):
     @overload
     def __call__(
         _op, weight: A, indices: A, offsets: A, scale_grad_by_freq: bool, mode: int, sparse: bool,
@@ -9679,8 +10496,9 @@ class Call_weight_indices_offsets_scale_grad_by_21ca6f(Protocol):
         _op, weight: NDArray[Any], indices: NDArray[Any], offsets: NDArray[Any], scale_grad_by_freq: bool, mode: int,
         sparse: bool, per_sample_weights: Tensor, include_last_offset: bool, padding_idx: int | None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+class Operator_weight_indices_offsets_scale_grad_21ca6f(Call_weight_indices_offsets_scale_grad_21ca6f, Operator): ...
 
-class Call_weight_indices_offsets_scale_grad_by_58f1a6(Protocol):
+class Call_weight_indices_offsets_scale_grad_58f1a6(Protocol):
     @overload
     def __call__(
         _op, weight: A, indices: A, offsets: A, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
@@ -9717,14 +10535,15 @@ class Call_weight_indices_offsets_scale_grad_by_58f1a6(Protocol):
         include_last_offset: bool = False, padding_idx: int = -1, *, out0: A, out1: A, out2: A, out3: A,
     ) -> tuple[A, A, A, A]: ...
 
-class Call_weight_indices_offsets_scale_grad_by_5eb3af(Protocol):
+class Call_weight_indices_offsets_scale_grad_5eb3af(Protocol):
     def __call__(
         _op, weight: TensorLike, indices: TensorLike, offsets: TensorLike, scale_grad_by_freq: bool = False,
         mode: int = 0, sparse: bool = False, per_sample_weights: TensorLike | None = None,
         include_last_offset: bool = False, padding_idx: int = -1, *, out0: A, out1: A, out2: A, out3: A,
     ) -> tuple[A, A, A, A]: ...
+class Operator_weight_indices_offsets_scale_grad_5eb3af(Call_weight_indices_offsets_scale_grad_5eb3af, Operator): ...
 
-class Call_weight_indices_offsets_scale_grad_by_607171(Protocol):
+class Call_weight_indices_offsets_scale_grad_607171(Protocol):
     @overload
     def __call__(
         _op, weight: A, indices: A, offsets: A, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
@@ -9752,8 +10571,9 @@ class Call_weight_indices_offsets_scale_grad_by_607171(Protocol):
         _op, weight: NDArray[Any], indices: NDArray[Any], offsets: NDArray[Any], scale_grad_by_freq: bool = False,
         mode: int = 0, sparse: bool = False, *, per_sample_weights: Tensor, include_last_offset: bool = False,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+class Operator_weight_indices_offsets_scale_grad_607171(Call_weight_indices_offsets_scale_grad_607171, Operator): ...
 
-class Call_weight_indices_offsets_scale_grad_by_6ab5c6(Protocol):
+class Call_weight_indices_offsets_scale_grad_6ab5c6(Protocol):
     @overload
     def __call__(
         _op, weight: A, indices: A, offsets: A, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
@@ -9783,8 +10603,9 @@ class Call_weight_indices_offsets_scale_grad_by_6ab5c6(Protocol):
         mode: int = 0, sparse: bool = False, *, per_sample_weights: Tensor, include_last_offset: bool = False,
         padding_idx: int = -1,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+class Operator_weight_indices_offsets_scale_grad_6ab5c6(Call_weight_indices_offsets_scale_grad_6ab5c6, Operator): ...
 
-class Call_weight_indices_offsets_scale_grad_by_df76b1(Protocol):
+class Call_weight_indices_offsets_scale_grad_df76b1(Protocol):
     @overload
     def __call__(
         _op, weight: A, indices: A, offsets: A, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
@@ -9838,7 +10659,7 @@ class Call_weight_indices_offsets_scale_grad_by_df76b1(Protocol):
         sparse: bool, per_sample_weights: Tensor, include_last_offset: bool, padding_idx: int | None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 
-class Call_weight_indices_padding_idx_scale_gra_14181c(Protocol):
+class Call_weight_indices_padding_idx_scale_g_14181c(Protocol):
     @overload
     def __call__(
         _op, weight: A, indices: A, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False,
@@ -9853,14 +10674,16 @@ class Call_weight_indices_padding_idx_scale_gra_14181c(Protocol):
         _op, weight: NDArray[Any], indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Tensor: ...
+class Operator_weight_indices_padding_idx_scale_g_14181c(Call_weight_indices_padding_idx_scale_g_14181c, Operator): ...
 
-class Call_weight_indices_padding_idx_scale_gra_51a2ec(Protocol):
+class Call_weight_indices_padding_idx_scale_g_51a2ec(Protocol):
     def __call__(
         _op, weight: TensorLike, indices: TensorLike, padding_idx: int = -1, scale_grad_by_freq: bool = False,
         sparse: bool = False, *, out: A,
     ) -> A: ...
+class Operator_weight_indices_padding_idx_scale_g_51a2ec(Call_weight_indices_padding_idx_scale_g_51a2ec, Operator): ...
 
-class Call_weight_indices_padding_idx_scale_gra_d618ec(Protocol):
+class Call_weight_indices_padding_idx_scale_g_d618ec(Protocol):
     @overload
     def __call__(
         _op, weight: A, indices: A, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False,
@@ -9881,7 +10704,7 @@ class Call_weight_indices_padding_idx_scale_gra_d618ec(Protocol):
         sparse: bool = False, *, out: A,
     ) -> A: ...
 
-class Call_window_length_dtype_layout_device_pi_01da35(Protocol):
+class Call_window_length_dtype_layout_device_01da35(Protocol):
     @overload
     def __call__(
         _op, window_length: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9897,7 +10720,7 @@ class Call_window_length_dtype_layout_device_pi_01da35(Protocol):
     @overload
     def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
 
-class Call_window_length_dtype_layout_device_pi_7292e3(Protocol):
+class Call_window_length_dtype_layout_device_7292e3(Protocol):
     @overload
     def __call__(
         _op, window_length: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9920,13 +10743,14 @@ class Call_window_length_dtype_layout_device_pi_7292e3(Protocol):
     @overload
     def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
 
-class Call_window_length_dtype_layout_device_pi_7d5f47(Protocol):
+class Call_window_length_dtype_layout_device_7d5f47(Protocol):
     def __call__(
         _op, window_length: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_window_length_dtype_layout_device_7d5f47(Call_window_length_dtype_layout_device_7d5f47, Operator): ...
 
-class Call_window_length_dtype_layout_device_pi_a06d82(Protocol):
+class Call_window_length_dtype_layout_device_a06d82(Protocol):
     @overload
     def __call__(
         _op, window_length: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9956,7 +10780,7 @@ class Call_window_length_dtype_layout_device_pi_a06d82(Protocol):
     @overload
     def __call__(_op, window_length: int, periodic: bool, alpha: float, *, out: A) -> A: ...
 
-class Call_window_length_dtype_layout_device_pi_c317d7(Protocol):
+class Call_window_length_dtype_layout_device_c317d7(Protocol):
     @overload
     def __call__(
         _op, window_length: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -9974,42 +10798,51 @@ class Call_window_length_dtype_layout_device_pi_c317d7(Protocol):
 
 class Call_window_length_out_3bd0c9(Protocol):
     def __call__(_op, window_length: int, *, out: A) -> A: ...
+class Operator_window_length_out_3bd0c9(Call_window_length_out_3bd0c9, Operator): ...
 
-class Call_window_length_periodic_alpha_beta_dt_9d2fde(Protocol):
+class Call_window_length_periodic_alpha_beta_9d2fde(Protocol):
     def __call__(
         _op, window_length: int, periodic: bool, alpha: float, beta: float, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_window_length_periodic_alpha_beta_9d2fde(Call_window_length_periodic_alpha_beta_9d2fde, Operator): ...
 
-class Call_window_length_periodic_alpha_beta_ou_a1a0db(Protocol):
+class Call_window_length_periodic_alpha_beta_a1a0db(Protocol):
     def __call__(_op, window_length: int, periodic: bool, alpha: float, beta: float, *, out: A) -> A: ...
+class Operator_window_length_periodic_alpha_beta_a1a0db(Call_window_length_periodic_alpha_beta_a1a0db, Operator): ...
 
-class Call_window_length_periodic_alpha_dtype_l_a420da(Protocol):
+class Call_window_length_periodic_alpha_dtype_a420da(Protocol):
     def __call__(
         _op, window_length: int, periodic: bool, alpha: float, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_window_length_periodic_alpha_dtype_a420da(Call_window_length_periodic_alpha_dtype_a420da, Operator): ...
 
 class Call_window_length_periodic_alpha_out_0569cc(Protocol):
     def __call__(_op, window_length: int, periodic: bool, alpha: float, *, out: A) -> A: ...
+class Operator_window_length_periodic_alpha_out_0569cc(Call_window_length_periodic_alpha_out_0569cc, Operator): ...
 
-class Call_window_length_periodic_beta_dtype_la_615442(Protocol):
+class Call_window_length_periodic_beta_dtype_615442(Protocol):
     def __call__(
         _op, window_length: int, periodic: bool, beta: float, *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_window_length_periodic_beta_dtype_615442(Call_window_length_periodic_beta_dtype_615442, Operator): ...
 
 class Call_window_length_periodic_beta_out_fde198(Protocol):
     def __call__(_op, window_length: int, periodic: bool, beta: float, *, out: A) -> A: ...
+class Operator_window_length_periodic_beta_out_fde198(Call_window_length_periodic_beta_out_fde198, Operator): ...
 
-class Call_window_length_periodic_dtype_layout_d9ab6f(Protocol):
+class Call_window_length_periodic_dtype_layou_d9ab6f(Protocol):
     def __call__(
         _op, window_length: int, periodic: bool, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_window_length_periodic_dtype_layou_d9ab6f(Call_window_length_periodic_dtype_layou_d9ab6f, Operator): ...
 
 class Call_window_length_periodic_out_0fbd8a(Protocol):
     def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+class Operator_window_length_periodic_out_0fbd8a(Call_window_length_periodic_out_0fbd8a, Operator): ...
 
 class Call_x1_x2_133b36(Protocol):
     @overload
@@ -10018,6 +10851,7 @@ class Call_x1_x2_133b36(Protocol):
     def __call__(_op, x1: Tensor, x2: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, x1: NDArray[Any], x2: Tensor) -> Tensor: ...
+class Operator_x1_x2_133b36(Call_x1_x2_133b36, Operator): ...
 
 class Call_x1_x2_dim_eps_4b1a9e(Protocol):
     @overload
@@ -10026,9 +10860,11 @@ class Call_x1_x2_dim_eps_4b1a9e(Protocol):
     def __call__(_op, x1: Tensor, x2: TensorLike, dim: int = 1, eps: float = 1e-08) -> Tensor: ...
     @overload
     def __call__(_op, x1: NDArray[Any], x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor: ...
+class Operator_x1_x2_dim_eps_4b1a9e(Call_x1_x2_dim_eps_4b1a9e, Operator): ...
 
 class Call_x1_x2_out_0a85ef(Protocol):
     def __call__(_op, x1: TensorLike, x2: TensorLike, *, out: A) -> A: ...
+class Operator_x1_x2_out_0a85ef(Call_x1_x2_out_0a85ef, Operator): ...
 
 class Call_x1_x2_out_c10857(Protocol):
     @overload
@@ -10047,6 +10883,7 @@ class Call_x1_x2_p_compute_mode_7bb064(Protocol):
     def __call__(_op, x1: Tensor, x2: TensorLike, p: float = 2.0, compute_mode: int | None = None) -> Tensor: ...
     @overload
     def __call__(_op, x1: NDArray[Any], x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor: ...
+class Operator_x1_x2_p_compute_mode_7bb064(Call_x1_x2_p_compute_mode_7bb064, Operator): ...
 
 class Call_x1_x2_p_compute_mode_c5d455(Protocol):
     @overload
@@ -10055,6 +10892,7 @@ class Call_x1_x2_p_compute_mode_c5d455(Protocol):
     def __call__(_op, x1: Tensor, x2: TensorLike, p: float, compute_mode: int | None) -> Tensor: ...
     @overload
     def __call__(_op, x1: NDArray[Any], x2: Tensor, p: float, compute_mode: int | None) -> Tensor: ...
+class Operator_x1_x2_p_compute_mode_c5d455(Call_x1_x2_p_compute_mode_c5d455, Operator): ...
 
 class Call_x1_x2_p_compute_mode_out_2ebff8(Protocol):
     @overload
@@ -10068,6 +10906,7 @@ class Call_x1_x2_p_compute_mode_out_2ebff8(Protocol):
 
 class Call_x1_x2_p_compute_mode_out_d80f84(Protocol):
     def __call__(_op, x1: TensorLike, x2: TensorLike, p: float, compute_mode: int | None, *, out: A) -> A: ...
+class Operator_x1_x2_p_compute_mode_out_d80f84(Call_x1_x2_p_compute_mode_out_d80f84, Operator): ...
 
 class Call_x1_x2_p_eps_keepdim_2574ef(Protocol):
     @overload
@@ -10080,21 +10919,27 @@ class Call_x1_x2_p_eps_keepdim_2574ef(Protocol):
     def __call__(
         _op, x1: NDArray[Any], x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False,
     ) -> Tensor: ...
+class Operator_x1_x2_p_eps_keepdim_2574ef(Call_x1_x2_p_eps_keepdim_2574ef, Operator): ...
 
 class Call_x_N_5e292d(Protocol):
     def __call__(_op, x: A, *, N: int | None = None) -> A: ...
+class Operator_x_N_5e292d(Call_x_N_5e292d, Operator): ...
 
 class Call_x_N_increasing_2b6215(Protocol):
     def __call__(_op, x: A, N: int | None = None, increasing: bool = False) -> A: ...
+class Operator_x_N_increasing_2b6215(Call_x_N_increasing_2b6215, Operator): ...
 
 class Call_x_b0ff15(Protocol):
     def __call__(_op, x: A) -> A: ...
+class Operator_x_b0ff15(Call_x_b0ff15, Operator): ...
 
 class Call_x_n_615e07(Protocol):
     def __call__(_op, x: A, n: Scalar) -> A: ...
+class Operator_x_n_615e07(Call_x_n_615e07, Operator): ...
 
 class Call_x_n_a54fa7(Protocol):
     def __call__(_op, x: Scalar, n: A) -> A: ...
+class Operator_x_n_a54fa7(Call_x_n_a54fa7, Operator): ...
 
 class Call_x_n_ca1cb9(Protocol):
     @overload
@@ -10103,6 +10948,7 @@ class Call_x_n_ca1cb9(Protocol):
     def __call__(_op, x: Tensor, n: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, x: NDArray[Any], n: Tensor) -> Tensor: ...
+class Operator_x_n_ca1cb9(Call_x_n_ca1cb9, Operator): ...
 
 class Call_x_n_out_13c57f(Protocol):
     @overload
@@ -10124,12 +10970,15 @@ class Call_x_n_out_13c57f(Protocol):
 
 class Call_x_n_out_657c50(Protocol):
     def __call__(_op, x: Scalar, n: TensorLike, *, out: A) -> A: ...
+class Operator_x_n_out_657c50(Call_x_n_out_657c50, Operator): ...
 
 class Call_x_n_out_c1662e(Protocol):
     def __call__(_op, x: TensorLike, n: Scalar, *, out: A) -> A: ...
+class Operator_x_n_out_c1662e(Call_x_n_out_c1662e, Operator): ...
 
 class Call_x_n_out_c74566(Protocol):
     def __call__(_op, x: TensorLike, n: TensorLike, *, out: A) -> A: ...
+class Operator_x_n_out_c74566(Call_x_n_out_c74566, Operator): ...
 
 class Call_x_out_2e806a(Protocol):
     @overload
@@ -10139,6 +10988,7 @@ class Call_x_out_2e806a(Protocol):
 
 class Call_x_out_62e518(Protocol):
     def __call__(_op, x: TensorLike, *, out: A) -> A: ...
+class Operator_x_out_62e518(Call_x_out_62e518, Operator): ...
 
 class Call_x_y_dim_9028bc(Protocol):
     @overload
@@ -10147,6 +10997,7 @@ class Call_x_y_dim_9028bc(Protocol):
     def __call__(_op, x: Tensor, y: TensorLike, *, dim: int = -1) -> Tensor: ...
     @overload
     def __call__(_op, x: NDArray[Any], y: Tensor, *, dim: int = -1) -> Tensor: ...
+class Operator_x_y_dim_9028bc(Call_x_y_dim_9028bc, Operator): ...
 
 class Call_x_y_dim_out_192822(Protocol):
     @overload
@@ -10160,12 +11011,15 @@ class Call_x_y_dim_out_192822(Protocol):
 
 class Call_x_y_dim_out_dad0eb(Protocol):
     def __call__(_op, x: TensorLike, y: TensorLike, *, dim: int = -1, out: A) -> A: ...
+class Operator_x_y_dim_out_dad0eb(Call_x_y_dim_out_dad0eb, Operator): ...
 
 class Call_y_dx_dim_bdc8f3(Protocol):
     def __call__(_op, y: A, *, dx: float = 1.0, dim: int = -1) -> A: ...
+class Operator_y_dx_dim_bdc8f3(Call_y_dx_dim_bdc8f3, Operator): ...
 
 class Call_y_dx_dim_d8b46a(Protocol):
     def __call__(_op, y: A, *, dx: Scalar = 1, dim: int = -1) -> A: ...
+class Operator_y_dx_dim_d8b46a(Call_y_dx_dim_d8b46a, Operator): ...
 
 class Call_y_x_dim_90f801(Protocol):
     @overload
@@ -10174,6 +11028,7 @@ class Call_y_x_dim_90f801(Protocol):
     def __call__(_op, y: Tensor, x: TensorLike, *, dim: int = -1) -> Tensor: ...
     @overload
     def __call__(_op, y: NDArray[Any], x: Tensor, *, dim: int = -1) -> Tensor: ...
+class Operator_y_x_dim_90f801(Call_y_x_dim_90f801, Operator): ...
 
 class Call_y_x_dim_dx_d8f1c1(Protocol):
     @overload
@@ -10195,2535 +11050,2535 @@ class Call_y_x_dim_dx_e0fc24(Protocol):
     @overload
     def __call__(_op, y: A, *, dx: float = 1.0, dim: int = -1) -> A: ...
 
-class Packet_A__B_left_check_errors_result_LU_piv_8f9566(Packet):
-    __call__: Call_A__B_left_check_errors_result_LU_piv_63ade9
-    default: OperatorOf[Call_A__B_left_check_errors_491bd6]
-    result: OperatorOf[Call_A__B_left_check_errors_result_LU_piv_794202]
+class Packet_A__B_left_check_errors_result_LU_p_b303c5(Packet):
+    __call__: Call_A__B_left_check_errors_result_LU_p_63ade9
+    default: Operator_A__B_left_check_errors_491bd6
+    result: Operator_A__B_left_check_errors_result_LU_p_794202
 
-class Packet_A__B_left_check_errors_result_info_7f4aff(Packet):
+class Packet_A__B_left_check_errors_result_info_8f162c(Packet):
     __call__: Call_A__B_left_check_errors_result_info_3dc93a
-    default: OperatorOf[Call_A__B_left_check_errors_4275db]
-    out: OperatorOf[Call_A__B_left_check_errors_result_info_e8679d]
+    default: Operator_A__B_left_check_errors_4275db
+    out: Operator_A__B_left_check_errors_result_info_e8679d
 
-class Packet_A__B_left_out_a53ed0(Packet):
+class Packet_A__B_left_out_c273df(Packet):
     __call__: Call_A__B_left_out_cc18ba
-    default: OperatorOf[Call_A__B_left_354c14]
-    out: OperatorOf[Call_A__B_left_out_3b0b0b]
+    default: Operator_A__B_left_354c14
+    out: Operator_A__B_left_out_3b0b0b
 
-class Packet_A__UPLO_compute_v_eigenvalues_eigenv_93931c(Packet):
-    __call__: Call_A__UPLO_compute_v_eigenvalues_eigenv_756323
-    default: OperatorOf[Call_A__UPLO_compute_v_2b40bf]
-    eigenvalues: OperatorOf[Call_A__UPLO_compute_v_eigenvalues_eigenv_ac2e24]
+class Packet_A__UPLO_compute_v_eigenvalues_eige_31baed(Packet):
+    __call__: Call_A__UPLO_compute_v_eigenvalues_eige_756323
+    default: Operator_A__UPLO_compute_v_2b40bf
+    eigenvalues: Operator_A__UPLO_compute_v_eigenvalues_eige_ac2e24
 
-class Packet_A__check_errors_inverse_info_4d8cf3(Packet):
+class Packet_A__check_errors_inverse_info_f4d360(Packet):
     __call__: Call_A__check_errors_inverse_info_aeafd9
-    default: OperatorOf[Call_A__check_errors_2dc091]
-    inverse: OperatorOf[Call_A__check_errors_inverse_info_b818f5]
+    default: Operator_A__check_errors_2dc091
+    inverse: Operator_A__check_errors_inverse_info_b818f5
 
-class Packet_A__driver_out_8ca1dc(Packet):
+class Packet_A__driver_out_fae325(Packet):
     __call__: Call_A__driver_out_ef0a98
-    default: OperatorOf[Call_A__driver_98da33]
-    out: OperatorOf[Call_A__driver_out_01b1fc]
+    default: Operator_A__driver_98da33
+    out: Operator_A__driver_out_01b1fc
 
-class Packet_A__full_matrices_compute_uv_driver_U_7dc638(Packet):
-    __call__: Call_A__full_matrices_compute_uv_driver_U_4cf1f7
-    default: OperatorOf[Call_A__full_matrices_compute_uv_driver_0ae4d9]
-    U: OperatorOf[Call_A__full_matrices_compute_uv_driver_U_528c1f]
+class Packet_A__full_matrices_compute_uv_driver_895867(Packet):
+    __call__: Call_A__full_matrices_compute_uv_driver_4cf1f7
+    default: Operator_A__full_matrices_compute_uv_driver_0ae4d9
+    U: Operator_A__full_matrices_compute_uv_driver_528c1f
 
-class Packet_A__full_matrices_driver_U_S_Vh_aa116c(Packet):
+class Packet_A__full_matrices_driver_U_S_Vh_9d5ef2(Packet):
     __call__: Call_A__full_matrices_driver_U_S_Vh_489c01
-    default: OperatorOf[Call_A__full_matrices_driver_902ebf]
-    U: OperatorOf[Call_A__full_matrices_driver_U_S_Vh_3be1bb]
+    default: Operator_A__full_matrices_driver_902ebf
+    U: Operator_A__full_matrices_driver_U_S_Vh_3be1bb
 
-class Packet_A__mode_Q_R_e36ff3(Packet):
+class Packet_A__mode_Q_R_3fae09(Packet):
     __call__: Call_A__mode_Q_R_468dd2
-    default: OperatorOf[Call_A__mode_8d0f21]
-    out: OperatorOf[Call_A__mode_Q_R_0f242f]
+    default: Operator_A__mode_8d0f21
+    out: Operator_A__mode_Q_R_0f242f
 
-class Packet_A__offset_dim1_dim2_09dfe4(Packet):
+class Packet_A__offset_dim1_dim2_941f19(Packet):
     __call__: Call_A__offset_dim1_dim2_ae7234
-    default: OperatorOf[Call_A__offset_dim1_dim2_ae7234]
+    default: Operator_A__offset_dim1_dim2_ae7234
 
-class Packet_A__out_de631d(Packet):
+class Packet_A__out_ebd99c(Packet):
     __call__: Call_A__out_046b75
-    default: OperatorOf[Call_A_63d506]
-    out: OperatorOf[Call_A__out_c94cfd]
+    default: Operator_A_63d506
+    out: Operator_A__out_c94cfd
 
-class Packet_A__pivot_LU_pivots_8ef2b8(Packet):
+class Packet_A__pivot_LU_pivots_fe1c0f(Packet):
     __call__: Call_A__pivot_LU_pivots_e592c9
-    default: OperatorOf[Call_A__pivot_08d3ad]
-    out: OperatorOf[Call_A__pivot_LU_pivots_538d81]
+    default: Operator_A__pivot_08d3ad
+    out: Operator_A__pivot_LU_pivots_538d81
 
-class Packet_A__pivot_P_L_U_9261fb(Packet):
+class Packet_A__pivot_P_L_U_c61cfd(Packet):
     __call__: Call_A__pivot_P_L_U_bbeea9
-    default: OperatorOf[Call_A__pivot_4ffcf9]
-    out: OperatorOf[Call_A__pivot_P_L_U_fdffac]
+    default: Operator_A__pivot_4ffcf9
+    out: Operator_A__pivot_P_L_U_fdffac
 
-class Packet_A__pivot_check_errors_LU_pivots_info_267e50(Packet):
-    __call__: Call_A__pivot_check_errors_LU_pivots_info_a608d6
-    default: OperatorOf[Call_A__pivot_check_errors_cff91b]
-    out: OperatorOf[Call_A__pivot_check_errors_LU_pivots_info_1b3a00]
+class Packet_A__pivot_check_errors_LU_pivots_in_199d9f(Packet):
+    __call__: Call_A__pivot_check_errors_LU_pivots_in_a608d6
+    default: Operator_A__pivot_check_errors_cff91b
+    out: Operator_A__pivot_check_errors_LU_pivots_in_1b3a00
 
-class Packet_A__result_LU_pivots_399e84(Packet):
+class Packet_A__result_LU_pivots_3b0491(Packet):
     __call__: Call_A__result_LU_pivots_0dcb1f
-    default: OperatorOf[Call_A_621dae]
-    result: OperatorOf[Call_A__result_LU_pivots_d7bb23]
+    default: Operator_A_621dae
+    result: Operator_A__result_LU_pivots_d7bb23
 
-class Packet_A__sign_logabsdet_LU_pivots_b19a8e(Packet):
-    __call__: Call_A__sign_logabsdet_LU_pivots_f687c2
-    default: OperatorOf[Call_A_9cb688]
-    sign: OperatorOf[Call_A__sign_logabsdet_LU_pivots_2ea805]
-
-class Packet_A__sign_logabsdet_c92085(Packet):
+class Packet_A__sign_logabsdet_09a759(Packet):
     __call__: Call_A__sign_logabsdet_b03b59
-    default: OperatorOf[Call_A_446495]
-    out: OperatorOf[Call_A__sign_logabsdet_d0fdb6]
+    default: Operator_A_446495
+    out: Operator_A__sign_logabsdet_d0fdb6
 
-class Packet_LD_pivots_B_hermitian_out_a03ed6(Packet):
+class Packet_A__sign_logabsdet_LU_pivots_5f2f8d(Packet):
+    __call__: Call_A__sign_logabsdet_LU_pivots_f687c2
+    default: Operator_A_9cb688
+    sign: Operator_A__sign_logabsdet_LU_pivots_2ea805
+
+class Packet_LD_pivots_B_hermitian_out_fb52d5(Packet):
     __call__: Call_LD_pivots_B_hermitian_out_38230e
-    default: OperatorOf[Call_LD_pivots_B_hermitian_8f4bc1]
-    out: OperatorOf[Call_LD_pivots_B_hermitian_out_dca2f3]
+    default: Operator_LD_pivots_B_hermitian_8f4bc1
+    out: Operator_LD_pivots_B_hermitian_out_dca2f3
 
-class Packet_LU_data_LU_pivots_unpack_data_unpack_6b8241(Packet):
-    __call__: Call_LU_data_LU_pivots_unpack_data_unpack_0ec0e1
-    default: OperatorOf[Call_LU_data_LU_pivots_unpack_data_unpack_a9a4d1]
-    out: OperatorOf[Call_LU_data_LU_pivots_unpack_data_unpack_c511da]
+class Packet_LU_data_LU_pivots_unpack_data_unpa_148be6(Packet):
+    __call__: Call_LU_data_LU_pivots_unpack_data_unpa_0ec0e1
+    default: Operator_LU_data_LU_pivots_unpack_data_unpa_a9a4d1
+    out: Operator_LU_data_LU_pivots_unpack_data_unpa_c511da
 
-class Packet_LU_pivots_B_left_adjoint_out_1a1de3(Packet):
+class Packet_LU_pivots_B_left_adjoint_out_8682dc(Packet):
     __call__: Call_LU_pivots_B_left_adjoint_out_143b67
-    default: OperatorOf[Call_LU_pivots_B_left_adjoint_f4bd99]
-    out: OperatorOf[Call_LU_pivots_B_left_adjoint_out_fabe82]
+    default: Operator_LU_pivots_B_left_adjoint_f4bd99
+    out: Operator_LU_pivots_B_left_adjoint_out_fabe82
 
-class Packet_abs_angle_out_810236(Packet):
+class Packet_abs_angle_out_203e6e(Packet):
     __call__: Call_abs_angle_out_bab8f2
-    default: OperatorOf[Call_abs_angle_46214e]
-    out: OperatorOf[Call_abs_angle_out_5ebbb0]
+    default: Operator_abs_angle_46214e
+    out: Operator_abs_angle_out_5ebbb0
 
-class Packet_anchor_positive_negative_margin_p_ep_027a5f(Packet):
-    __call__: Call_anchor_positive_negative_margin_p_ep_24b34f
-    default: OperatorOf[Call_anchor_positive_negative_margin_p_ep_24b34f]
+class Packet_anchor_positive_negative_margin_p_65599e(Packet):
+    __call__: Call_anchor_positive_negative_margin_p_24b34f
+    default: Operator_anchor_positive_negative_margin_p_24b34f
 
-class Packet_condition_self_other_out_dfec7a(Packet):
+class Packet_condition_self_other_out_4b8b58(Packet):
     __call__: Call_condition_self_other_out_1e96bc
-    self: OperatorOf[Call_condition_self_other_a7bf75]
-    ScalarSelf: OperatorOf[Call_condition_self_other_47bc2b]
-    ScalarOther: OperatorOf[Call_condition_self_other_96fb2e]
-    Scalar: OperatorOf[Call_condition_self_other_6afbe4]
-    default: OperatorOf[Call_condition_16641a]
-    self_out: OperatorOf[Call_condition_self_other_out_92358e]
+    self: Operator_condition_self_other_a7bf75
+    ScalarSelf: Operator_condition_self_other_47bc2b
+    ScalarOther: Operator_condition_self_other_96fb2e
+    Scalar: Operator_condition_self_other_6afbe4
+    default: Operator_condition_16641a
+    self_out: Operator_condition_self_other_out_92358e
 
-class Packet_count_prob_generator_out_ecfad8(Packet):
+class Packet_count_prob_generator_out_71a973(Packet):
     __call__: Call_count_prob_generator_out_01839b
-    default: OperatorOf[Call_count_prob_generator_de6c4d]
-    out: OperatorOf[Call_count_prob_generator_out_36d3ea]
+    default: Operator_count_prob_generator_de6c4d
+    out: Operator_count_prob_generator_out_36d3ea
 
-class Packet_data_reduce_lengths_indices_offsets_746c28(Packet):
-    __call__: Call_data_reduce_lengths_indices_offsets_070c87
-    default: OperatorOf[Call_data_reduce_lengths_indices_offsets_070c87]
+class Packet_data_reduce_lengths_indices_offset_1a20e8(Packet):
+    __call__: Call_data_reduce_lengths_indices_offset_070c87
+    default: Operator_data_reduce_lengths_indices_offset_070c87
 
-class Packet_elements_test_elements_assume_unique_31611d(Packet):
-    __call__: Call_elements_test_elements_assume_unique_c1dc0a
-    Tensor_Tensor: OperatorOf[Call_elements_test_elements_assume_unique_c0048e]
-    Tensor_Scalar: OperatorOf[Call_elements_test_element_assume_unique_57f87d]
-    Scalar_Tensor: OperatorOf[Call_element_test_elements_assume_unique_1e58d2]
-    Tensor_Tensor_out: OperatorOf[Call_elements_test_elements_assume_unique_5c4c5a]
-    Tensor_Scalar_out: OperatorOf[Call_elements_test_element_assume_unique_693663]
-    Scalar_Tensor_out: OperatorOf[Call_element_test_elements_assume_unique_edc99d]
+class Packet_elements_test_elements_assume_uniq_1c67a2(Packet):
+    __call__: Call_elements_test_elements_assume_uniq_c1dc0a
+    Tensor_Tensor: Operator_elements_test_elements_assume_uniq_c0048e
+    Tensor_Scalar: Operator_elements_test_element_assume_uniqu_57f87d
+    Scalar_Tensor: Operator_element_test_elements_assume_uniqu_1e58d2
+    Tensor_Tensor_out: Operator_elements_test_elements_assume_uniq_5c4c5a
+    Tensor_Scalar_out: Operator_elements_test_element_assume_uniqu_693663
+    Scalar_Tensor_out: Operator_element_test_elements_assume_uniqu_edc99d
 
-class Packet_end_dtype_layout_device_pin_memory_s_82a785(Packet):
-    __call__: Call_end_dtype_layout_device_pin_memory_s_95f645
-    default: OperatorOf[Call_end_dtype_layout_device_pin_memory_5808bf]
-    start: OperatorOf[Call_start_end_dtype_layout_device_pin_me_5d9ab6]
-    start_step: OperatorOf[Call_start_end_step_dtype_layout_device_p_b198a3]
-    out: OperatorOf[Call_end_out_d1e886]
-    start_out: OperatorOf[Call_start_end_step_out_4c6491]
+class Packet_end_dtype_layout_device_pin_memory_e0529a(Packet):
+    __call__: Call_end_dtype_layout_device_pin_memory_95f645
+    default: Operator_end_dtype_layout_device_pin_memory_5808bf
+    start: Operator_start_end_dtype_layout_device_pin_5d9ab6
+    start_step: Operator_start_end_step_dtype_layout_device_b198a3
+    out: Operator_end_out_d1e886
+    start_out: Operator_start_end_step_out_4c6491
 
-class Packet_equation_tensors_path_75e0ee(Packet):
+class Packet_equation_tensors_path_d090c0(Packet):
     __call__: Call_equation_tensors_path_3a308a
-    default: OperatorOf[Call_equation_tensors_path_3a308a]
+    default: Operator_equation_tensors_path_3a308a
 
-class Packet_grad_log_probs_targets_input_lengths_581b6e(Packet):
-    __call__: Call_grad_log_probs_targets_input_lengths_665d00
-    default: OperatorOf[Call_grad_log_probs_targets_input_lengths_665d00]
+class Packet_grad_log_probs_targets_input_lengt_3b1448(Packet):
+    __call__: Call_grad_log_probs_targets_input_lengt_665d00
+    default: Operator_grad_log_probs_targets_input_lengt_665d00
 
-class Packet_grad_output_mask_scale_89c859(Packet):
+class Packet_grad_output_mask_scale_4532dd(Packet):
     __call__: Call_grad_output_mask_scale_b772db
-    default: OperatorOf[Call_grad_output_mask_scale_b772db]
+    default: Operator_grad_output_mask_scale_b772db
 
-class Packet_grad_output_output_dim_input_dtype_4915c6(Packet):
+class Packet_grad_output_output_dim_input_dtype_e363cc(Packet):
     __call__: Call_grad_output_output_dim_input_dtype_3d80a5
-    default: OperatorOf[Call_grad_output_output_dim_input_dtype_3d80a5]
+    default: Operator_grad_output_output_dim_input_dtype_3d80a5
 
-class Packet_grad_output_self_kernel_size_stride_f62ca6(Packet):
-    __call__: Call_grad_output_self_kernel_size_stride_7a3824
-    default: OperatorOf[Call_grad_output_self_kernel_size_stride_110261]
-    grad_input: OperatorOf[Call_grad_output_self_kernel_size_stride_2774f5]
+class Packet_grad_output_self_kernel_size_strid_e32e4f(Packet):
+    __call__: Call_grad_output_self_kernel_size_strid_7a3824
+    default: Operator_grad_output_self_kernel_size_strid_110261
+    grad_input: Operator_grad_output_self_kernel_size_strid_2774f5
 
-class Packet_grad_output_self_threshold_grad_inpu_7463c3(Packet):
-    __call__: Call_grad_output_self_threshold_grad_inpu_8b11ea
-    default: OperatorOf[Call_grad_output_self_threshold_fd4501]
-    grad_input: OperatorOf[Call_grad_output_self_threshold_grad_inpu_d61f79]
+class Packet_grad_output_self_threshold_grad_in_20d993(Packet):
+    __call__: Call_grad_output_self_threshold_grad_in_8b11ea
+    default: Operator_grad_output_self_threshold_fd4501
+    grad_input: Operator_grad_output_self_threshold_grad_in_d61f79
 
-class Packet_grad_size_align_corners_cbd4d7(Packet):
+class Packet_grad_size_align_corners_83a3e4(Packet):
     __call__: Call_grad_size_align_corners_d4bde5
-    default: OperatorOf[Call_grad_size_align_corners_d4bde5]
+    default: Operator_grad_size_align_corners_d4bde5
 
-class Packet_high_size_dtype_layout_device_pin_me_8e2727(Packet):
-    __call__: Call_high_size_dtype_layout_device_pin_me_7653f9
-    default: OperatorOf[Call_high_size_dtype_layout_device_pin_me_4b5e19]
-    generator: OperatorOf[Call_high_size_generator_dtype_layout_dev_154da3]
-    low: OperatorOf[Call_low_high_size_dtype_layout_device_pi_ca9a34]
-    low_generator: OperatorOf[Call_low_high_size_generator_dtype_layout_45fda8]
-    out: OperatorOf[Call_high_size_out_627035]
-    generator_out: OperatorOf[Call_high_size_generator_out_901a5b]
-    low_out: OperatorOf[Call_low_high_size_out_459e1f]
-    low_generator_out: OperatorOf[Call_low_high_size_generator_out_50603d]
+class Packet_high_size_dtype_layout_device_pin_eb680a(Packet):
+    __call__: Call_high_size_dtype_layout_device_pin_7653f9
+    default: Operator_high_size_dtype_layout_device_pin_4b5e19
+    generator: Operator_high_size_generator_dtype_layout_d_154da3
+    low: Operator_low_high_size_dtype_layout_device_ca9a34
+    low_generator: Operator_low_high_size_generator_dtype_layo_45fda8
+    out: Operator_high_size_out_627035
+    generator_out: Operator_high_size_generator_out_901a5b
+    low_out: Operator_low_high_size_out_459e1f
+    low_generator_out: Operator_low_high_size_generator_out_50603d
 
-class Packet_info_api_name_is_matrix_61e9d0(Packet):
+class Packet_info_api_name_is_matrix_5e4ebc(Packet):
     __call__: Call_info_api_name_is_matrix_8734c6
-    default: OperatorOf[Call_info_api_name_is_matrix_8734c6]
+    default: Operator_info_api_name_is_matrix_8734c6
 
-class Packet_input1_input2_target_margin_reductio_aaac7d(Packet):
-    __call__: Call_input1_input2_target_margin_reductio_591dfe
-    default: OperatorOf[Call_input1_input2_target_margin_reductio_591dfe]
+class Packet_input1_input2_target_margin_reduct_9a2ee0(Packet):
+    __call__: Call_input1_input2_target_margin_reduct_591dfe
+    default: Operator_input1_input2_target_margin_reduct_591dfe
 
-class Packet_input1_input2_weight_bias_f0ec84(Packet):
+class Packet_input1_input2_weight_bias_f87b72(Packet):
     __call__: Call_input1_input2_weight_bias_67f739
-    default: OperatorOf[Call_input1_input2_weight_bias_67f739]
+    default: Operator_input1_input2_weight_bias_67f739
 
-class Packet_input_atol_rtol_hermitian_out_self_t_3a4223(Packet):
-    __call__: Call_input_atol_rtol_hermitian_out_self_t_190c6c
-    atol_rtol_tensor: OperatorOf[Call_input_atol_rtol_hermitian_1d3dec]
-    atol_rtol_tensor_out: OperatorOf[Call_input_atol_rtol_hermitian_out_be6622]
-    atol_rtol_float: OperatorOf[Call_self_atol_rtol_hermitian_a7a8fe]
-    atol_rtol_float_out: OperatorOf[Call_self_atol_rtol_hermitian_out_4d22d8]
-    default: OperatorOf[Call_self_tol_hermitian_0820ac]
-    tol_tensor: OperatorOf[Call_input_tol_hermitian_9a629b]
-    out_tol_tensor: OperatorOf[Call_input_tol_hermitian_out_076bb5]
-    out: OperatorOf[Call_self_tol_hermitian_out_f352d7]
+class Packet_input_atol_rtol_hermitian_out_self_58fe6f(Packet):
+    __call__: Call_input_atol_rtol_hermitian_out_self_190c6c
+    atol_rtol_tensor: Operator_input_atol_rtol_hermitian_1d3dec
+    atol_rtol_tensor_out: Operator_input_atol_rtol_hermitian_out_be6622
+    atol_rtol_float: Operator_self_atol_rtol_hermitian_a7a8fe
+    atol_rtol_float_out: Operator_self_atol_rtol_hermitian_out_4d22d8
+    default: Operator_self_tol_hermitian_0820ac
+    tol_tensor: Operator_input_tol_hermitian_9a629b
+    out_tol_tensor: Operator_input_tol_hermitian_out_076bb5
+    out: Operator_self_tol_hermitian_out_f352d7
 
-class Packet_input_grid_interpolation_mode_paddin_1f408e(Packet):
-    __call__: Call_input_grid_interpolation_mode_paddin_c6ebfe
-    default: OperatorOf[Call_input_grid_interpolation_mode_paddin_c6ebfe]
+class Packet_input_grid_interpolation_mode_padd_a163a9(Packet):
+    __call__: Call_input_grid_interpolation_mode_padd_c6ebfe
+    default: Operator_input_grid_interpolation_mode_padd_c6ebfe
 
-class Packet_input_grid_interpolation_mode_paddin_e317ac(Packet):
-    __call__: Call_input_grid_interpolation_mode_paddin_867f86
-    default: OperatorOf[Call_input_grid_interpolation_mode_paddin_c6ebfe]
-    out: OperatorOf[Call_input_grid_interpolation_mode_paddin_c72f2b]
+class Packet_input_grid_interpolation_mode_padd_ac6ff4(Packet):
+    __call__: Call_input_grid_interpolation_mode_padd_867f86
+    default: Operator_input_grid_interpolation_mode_padd_c6ebfe
+    out: Operator_input_grid_interpolation_mode_padd_c72f2b
 
-class Packet_input_normalized_shape_weight_bias_e_1b6f3a(Packet):
-    __call__: Call_input_normalized_shape_weight_bias_e_f9a304
-    default: OperatorOf[Call_input_normalized_shape_weight_bias_e_5a1a0c]
-    out: OperatorOf[Call_input_normalized_shape_weight_bias_e_dc5b4d]
+class Packet_input_normalized_shape_weight_bias_3653cb(Packet):
+    __call__: Call_input_normalized_shape_weight_bias_8356d0
+    default: Operator_input_normalized_shape_weight_bias_8356d0
 
-class Packet_input_normalized_shape_weight_bias_e_3d32cb(Packet):
-    __call__: Call_input_normalized_shape_weight_bias_e_8356d0
-    default: OperatorOf[Call_input_normalized_shape_weight_bias_e_8356d0]
+class Packet_input_normalized_shape_weight_bias_f3e5b1(Packet):
+    __call__: Call_input_normalized_shape_weight_bias_f9a304
+    default: Operator_input_normalized_shape_weight_bias_5a1a0c
+    out: Operator_input_normalized_shape_weight_bias_dc5b4d
 
-class Packet_input_normalized_shape_weight_eps_b434fa(Packet):
-    __call__: Call_input_normalized_shape_weight_eps_f59c69
-    default: OperatorOf[Call_input_normalized_shape_weight_eps_f59c69]
-
-class Packet_input_normalized_shape_weight_eps_faf447(Packet):
+class Packet_input_normalized_shape_weight_eps_93c232(Packet):
     __call__: Call_input_normalized_shape_weight_eps_e1be2d
-    default: OperatorOf[Call_input_normalized_shape_weight_eps_e1be2d]
+    default: Operator_input_normalized_shape_weight_eps_e1be2d
 
-class Packet_input_num_groups_weight_bias_eps_cud_3a7fc7(Packet):
-    __call__: Call_input_num_groups_weight_bias_eps_cud_cd7319
-    default: OperatorOf[Call_input_num_groups_weight_bias_eps_cud_cd7319]
+class Packet_input_normalized_shape_weight_eps_d96b3b(Packet):
+    __call__: Call_input_normalized_shape_weight_eps_f59c69
+    default: Operator_input_normalized_shape_weight_eps_f59c69
 
-class Packet_input_p_train_f74c80(Packet):
+class Packet_input_num_groups_weight_bias_eps_c_1109c4(Packet):
+    __call__: Call_input_num_groups_weight_bias_eps_c_cd7319
+    default: Operator_input_num_groups_weight_bias_eps_c_cd7319
+
+class Packet_input_p_train_0eaf2d(Packet):
     __call__: Call_input_p_train_ea950f
-    default: OperatorOf[Call_input_p_train_ea950f]
+    default: Operator_input_p_train_ea950f
 
-class Packet_input_p_train_out0_out1_eef260(Packet):
+class Packet_input_p_train_out0_out1_01fb27(Packet):
     __call__: Call_input_p_train_out0_out1_772687
-    default: OperatorOf[Call_input_p_train_d48c88]
-    out: OperatorOf[Call_input_p_train_out0_out1_86f846]
+    default: Operator_input_p_train_d48c88
+    out: Operator_input_p_train_out0_out1_86f846
 
-class Packet_input_target_log_input_full_eps_redu_cb4080(Packet):
-    __call__: Call_input_target_log_input_full_eps_redu_3ed298
-    default: OperatorOf[Call_input_target_log_input_full_eps_redu_3ed298]
+class Packet_input_target_log_input_full_eps_re_8e1060(Packet):
+    __call__: Call_input_target_log_input_full_eps_re_3ed298
+    default: Operator_input_target_log_input_full_eps_re_3ed298
 
-class Packet_input_tau_out_588954(Packet):
+class Packet_input_tau_out_0ff400(Packet):
     __call__: Call_input_tau_out_1fa452
-    default: OperatorOf[Call_input_tau_4d3d7f]
-    out: OperatorOf[Call_input_tau_out_7d75e8]
+    default: Operator_input_tau_4d3d7f
+    out: Operator_input_tau_out_7d75e8
 
-class Packet_input_weight_bias_N_C_HxW_group_eps_446731(Packet):
-    __call__: Call_input_weight_bias_N_C_HxW_group_eps_424215
-    default: OperatorOf[Call_input_weight_bias_N_C_HxW_group_eps_6c7f6a]
-    out: OperatorOf[Call_input_weight_bias_N_C_HxW_group_eps_f2d42f]
+class Packet_input_weight_bias_N_C_HxW_group_ep_f7f825(Packet):
+    __call__: Call_input_weight_bias_N_C_HxW_group_ep_424215
+    default: Operator_input_weight_bias_N_C_HxW_group_ep_6c7f6a
+    out: Operator_input_weight_bias_N_C_HxW_group_ep_f2d42f
 
-class Packet_input_weight_bias_out_f3361b(Packet):
+class Packet_input_weight_bias_out_f5bbc8(Packet):
     __call__: Call_input_weight_bias_out_cc1415
-    default: OperatorOf[Call_input_weight_bias_773d7d]
-    out: OperatorOf[Call_input_weight_bias_out_7c0e68]
+    default: Operator_input_weight_bias_773d7d
+    out: Operator_input_weight_bias_out_7c0e68
 
-class Packet_input_weight_bias_running_mean_runni_15de63(Packet):
-    __call__: Call_input_weight_bias_running_mean_runni_514fe6
-    default: OperatorOf[Call_input_weight_bias_running_mean_runni_514fe6]
+class Packet_input_weight_bias_running_mean_run_2328b4(Packet):
+    __call__: Call_input_weight_bias_running_mean_run_183b1a
+    default: Operator_input_weight_bias_running_mean_run_183b1a
 
-class Packet_input_weight_bias_running_mean_runni_4016d9(Packet):
-    __call__: Call_input_weight_bias_running_mean_runni_05e188
-    default: OperatorOf[Call_input_weight_bias_running_mean_runni_05e188]
+class Packet_input_weight_bias_running_mean_run_251796(Packet):
+    __call__: Call_input_weight_bias_running_mean_run_352667
+    default: Operator_input_weight_bias_running_mean_run_352667
 
-class Packet_input_weight_bias_running_mean_runni_7f58d7(Packet):
-    __call__: Call_input_weight_bias_running_mean_runni_b2c13a
-    default: OperatorOf[Call_input_weight_bias_running_mean_runni_5a1698]
-    out: OperatorOf[Call_input_weight_bias_running_mean_runni_07b34b]
+class Packet_input_weight_bias_running_mean_run_2c3dce(Packet):
+    __call__: Call_input_weight_bias_running_mean_run_b2c13a
+    default: Operator_input_weight_bias_running_mean_run_5a1698
+    out: Operator_input_weight_bias_running_mean_run_07b34b
 
-class Packet_input_weight_bias_running_mean_runni_a23a73(Packet):
-    __call__: Call_input_weight_bias_running_mean_runni_183b1a
-    default: OperatorOf[Call_input_weight_bias_running_mean_runni_183b1a]
+class Packet_input_weight_bias_running_mean_run_49c707(Packet):
+    __call__: Call_input_weight_bias_running_mean_run_05e188
+    default: Operator_input_weight_bias_running_mean_run_05e188
 
-class Packet_input_weight_bias_running_mean_runni_a7dca3(Packet):
-    __call__: Call_input_weight_bias_running_mean_runni_509a3c
-    default: OperatorOf[Call_input_weight_bias_running_mean_runni_f9f995]
-    out: OperatorOf[Call_input_weight_bias_running_mean_runni_b96658]
+class Packet_input_weight_bias_running_mean_run_beb62c(Packet):
+    __call__: Call_input_weight_bias_running_mean_run_514fe6
+    default: Operator_input_weight_bias_running_mean_run_514fe6
 
-class Packet_input_weight_bias_running_mean_runni_ba0dfc(Packet):
-    __call__: Call_input_weight_bias_running_mean_runni_352667
-    default: OperatorOf[Call_input_weight_bias_running_mean_runni_352667]
+class Packet_input_weight_bias_running_mean_run_e01be6(Packet):
+    __call__: Call_input_weight_bias_running_mean_run_509a3c
+    default: Operator_input_weight_bias_running_mean_run_f9f995
+    out: Operator_input_weight_bias_running_mean_run_b96658
 
-class Packet_input_weight_bias_stride_padding_dil_042757(Packet):
-    __call__: Call_input_weight_bias_stride_padding_dil_65508a
-    default: OperatorOf[Call_input_weight_bias_stride_padding_dil_aaad3d]
-    padding: OperatorOf[Call_input_weight_bias_stride_padding_dil_bff846]
+class Packet_input_weight_bias_stride_padding_d_291de2(Packet):
+    __call__: Call_input_weight_bias_stride_padding_d_65508a
+    default: Operator_input_weight_bias_stride_padding_d_aaad3d
+    padding: Operator_input_weight_bias_stride_padding_d_bff846
 
-class Packet_input_weight_bias_stride_padding_dil_7c2087(Packet):
-    __call__: Call_input_weight_bias_stride_padding_dil_2321a0
-    default: OperatorOf[Call_input_weight_bias_stride_padding_dil_350bf1]
-    padding: OperatorOf[Call_input_weight_bias_stride_padding_dil_8ec775]
+class Packet_input_weight_bias_stride_padding_d_3afdf7(Packet):
+    __call__: Call_input_weight_bias_stride_padding_d_665df2
+    default: Operator_input_weight_bias_stride_padding_d_57a081
+    out: Operator_input_weight_bias_stride_padding_d_fa02e7
 
-class Packet_input_weight_bias_stride_padding_dil_8a2e1a(Packet):
-    __call__: Call_input_weight_bias_stride_padding_dil_d9212a
-    default: OperatorOf[Call_input_weight_bias_stride_padding_dil_725c00]
-    out: OperatorOf[Call_input_weight_bias_stride_padding_dil_d5a0dc]
+class Packet_input_weight_bias_stride_padding_d_475ca6(Packet):
+    __call__: Call_input_weight_bias_stride_padding_d_2321a0
+    default: Operator_input_weight_bias_stride_padding_d_350bf1
+    padding: Operator_input_weight_bias_stride_padding_d_8ec775
 
-class Packet_input_weight_bias_stride_padding_dil_c3c08e(Packet):
-    __call__: Call_input_weight_bias_stride_padding_dil_018fab
-    default: OperatorOf[Call_input_weight_bias_stride_padding_dil_b649dd]
-    padding: OperatorOf[Call_input_weight_bias_stride_padding_dil_07a4db]
+class Packet_input_weight_bias_stride_padding_d_b09ae8(Packet):
+    __call__: Call_input_weight_bias_stride_padding_d_018fab
+    default: Operator_input_weight_bias_stride_padding_d_b649dd
+    padding: Operator_input_weight_bias_stride_padding_d_07a4db
 
-class Packet_input_weight_bias_stride_padding_dil_de8648(Packet):
-    __call__: Call_input_weight_bias_stride_padding_dil_665df2
-    default: OperatorOf[Call_input_weight_bias_stride_padding_dil_57a081]
-    out: OperatorOf[Call_input_weight_bias_stride_padding_dil_fa02e7]
+class Packet_input_weight_bias_stride_padding_d_ea86f0(Packet):
+    __call__: Call_input_weight_bias_stride_padding_d_d9212a
+    default: Operator_input_weight_bias_stride_padding_d_725c00
+    out: Operator_input_weight_bias_stride_padding_d_d5a0dc
 
-class Packet_input_weight_bias_stride_padding_out_5bd885(Packet):
-    __call__: Call_input_weight_bias_stride_padding_out_fbebb3
-    default: OperatorOf[Call_input_weight_bias_stride_padding_out_fbebb3]
+class Packet_input_weight_bias_stride_padding_o_109e35(Packet):
+    __call__: Call_input_weight_bias_stride_padding_o_068397
+    input: Operator_input_weight_bias_stride_padding_o_068397
 
-class Packet_input_weight_bias_stride_padding_out_b214f2(Packet):
-    __call__: Call_input_weight_bias_stride_padding_out_0037f3
-    input: OperatorOf[Call_input_weight_bias_stride_padding_out_0037f3]
+class Packet_input_weight_bias_stride_padding_o_77a4b4(Packet):
+    __call__: Call_input_weight_bias_stride_padding_o_fbebb3
+    default: Operator_input_weight_bias_stride_padding_o_fbebb3
 
-class Packet_input_weight_bias_stride_padding_out_c55af1(Packet):
-    __call__: Call_input_weight_bias_stride_padding_out_068397
-    input: OperatorOf[Call_input_weight_bias_stride_padding_out_068397]
+class Packet_input_weight_bias_stride_padding_o_d9b966(Packet):
+    __call__: Call_input_weight_bias_stride_padding_o_0037f3
+    input: Operator_input_weight_bias_stride_padding_o_0037f3
 
-class Packet_input_weight_bias_training_momentum_c0be97(Packet):
-    __call__: Call_input_weight_bias_training_momentum_7bc5fa
-    no_stats: OperatorOf[Call_input_weight_bias_training_momentum_2a37c3]
-    no_stats_out: OperatorOf[Call_input_weight_bias_training_momentum_b42624]
-    default: OperatorOf[Call_input_weight_bias_running_mean_runni_44b011]
-    out: OperatorOf[Call_input_weight_bias_running_mean_runni_68742e]
+class Packet_input_weight_bias_training_momentu_965eff(Packet):
+    __call__: Call_input_weight_bias_training_momentu_7bc5fa
+    no_stats: Operator_input_weight_bias_training_momentu_2a37c3
+    no_stats_out: Operator_input_weight_bias_training_momentu_b42624
+    default: Operator_input_weight_bias_running_mean_run_44b011
+    out: Operator_input_weight_bias_running_mean_run_68742e
 
-class Packet_log_probs_targets_input_lengths_targ_87b59d(Packet):
-    __call__: Call_log_probs_targets_input_lengths_targ_76c9ed
-    IntList: OperatorOf[Call_log_probs_targets_input_lengths_targ_65c38f]
-    Tensor: OperatorOf[Call_log_probs_targets_input_lengths_targ_cb22bf]
+class Packet_log_probs_targets_input_lengths_ta_0b4c89(Packet):
+    __call__: Call_log_probs_targets_input_lengths_ta_76c9ed
+    IntList: Operator_log_probs_targets_input_lengths_ta_65c38f
+    Tensor: Operator_log_probs_targets_input_lengths_ta_cb22bf
 
-class Packet_log_probs_targets_input_lengths_targ_89209d(Packet):
-    __call__: Call_log_probs_targets_input_lengths_targ_e8fda5
-    default: OperatorOf[Call_log_probs_targets_input_lengths_targ_0e27c2]
-    Tensor: OperatorOf[Call_log_probs_targets_input_lengths_targ_a94069]
-    Tensor_out: OperatorOf[Call_log_probs_targets_input_lengths_targ_cd0d76]
-    out: OperatorOf[Call_log_probs_targets_input_lengths_targ_2c21cc]
+class Packet_log_probs_targets_input_lengths_ta_ba9039(Packet):
+    __call__: Call_log_probs_targets_input_lengths_ta_e8fda5
+    default: Operator_log_probs_targets_input_lengths_ta_0e27c2
+    Tensor: Operator_log_probs_targets_input_lengths_ta_a94069
+    Tensor_out: Operator_log_probs_targets_input_lengths_ta_cd0d76
+    out: Operator_log_probs_targets_input_lengths_ta_2c21cc
 
-class Packet_matrices_out_808648(Packet):
+class Packet_matrices_out_bbd755(Packet):
     __call__: Call_matrices_out_faf0fe
-    default: OperatorOf[Call_matrices_70adaf]
-    out: OperatorOf[Call_matrices_out_00da7b]
+    default: Operator_matrices_70adaf
+    out: Operator_matrices_out_00da7b
 
-class Packet_n_d_dtype_layout_device_pin_memory_o_23b2d4(Packet):
-    __call__: Call_n_d_dtype_layout_device_pin_memory_o_71527a
-    default: OperatorOf[Call_n_d_dtype_layout_device_pin_memory_665065]
-    out: OperatorOf[Call_n_d_out_605bde]
+class Packet_n_d_dtype_layout_device_pin_memory_4b12a5(Packet):
+    __call__: Call_n_d_dtype_layout_device_pin_memory_71527a
+    default: Operator_n_d_dtype_layout_device_pin_memory_665065
+    out: Operator_n_d_out_605bde
 
-class Packet_n_dtype_layout_device_pin_memory_gen_775d42(Packet):
-    __call__: Call_n_dtype_layout_device_pin_memory_gen_7eccee
-    default: OperatorOf[Call_n_dtype_layout_device_pin_memory_6efaa4]
-    generator: OperatorOf[Call_n_generator_dtype_layout_device_pin_520c6b]
-    out: OperatorOf[Call_n_out_4a800e]
-    generator_out: OperatorOf[Call_n_generator_out_81f1e5]
+class Packet_n_dtype_layout_device_pin_memory_g_fd4ef0(Packet):
+    __call__: Call_n_dtype_layout_device_pin_memory_g_7eccee
+    default: Operator_n_dtype_layout_device_pin_memory_6efaa4
+    generator: Operator_n_generator_dtype_layout_device_pi_520c6b
+    out: Operator_n_out_4a800e
+    generator_out: Operator_n_generator_out_81f1e5
 
-class Packet_n_dtype_layout_device_pin_memory_m_o_86fc80(Packet):
-    __call__: Call_n_dtype_layout_device_pin_memory_m_o_eae1f2
-    default: OperatorOf[Call_n_dtype_layout_device_pin_memory_90069a]
-    m: OperatorOf[Call_n_m_dtype_layout_device_pin_memory_85ecb1]
-    out: OperatorOf[Call_n_out_4a800e]
-    m_out: OperatorOf[Call_n_m_out_23c880]
+class Packet_n_dtype_layout_device_pin_memory_m_e12129(Packet):
+    __call__: Call_n_dtype_layout_device_pin_memory_m_eae1f2
+    default: Operator_n_dtype_layout_device_pin_memory_90069a
+    m: Operator_n_m_dtype_layout_device_pin_memory_85ecb1
+    out: Operator_n_out_4a800e
+    m_out: Operator_n_m_out_23c880
 
-class Packet_n_self_out_a0fcbd(Packet):
+class Packet_n_self_out_a930c2(Packet):
     __call__: Call_n_self_out_6324b2
-    default: OperatorOf[Call_n_self_1bb335]
-    out: OperatorOf[Call_n_self_out_808b22]
+    default: Operator_n_self_1bb335
+    out: Operator_n_self_out_808b22
 
-class Packet_query_key_value_attn_mask_dropout_p_a78ce7(Packet):
-    __call__: Call_query_key_value_attn_mask_dropout_p_7a208a
-    default: OperatorOf[Call_query_key_value_attn_mask_dropout_p_7a208a]
+class Packet_query_key_value_attn_mask_dropout_6f14e4(Packet):
+    __call__: Call_query_key_value_attn_mask_dropout_7a208a
+    default: Operator_query_key_value_attn_mask_dropout_7a208a
 
-class Packet_query_key_value_attn_mask_dropout_p_e8ad0b(Packet):
-    __call__: Call_query_key_value_attn_mask_dropout_p_e7c3f5
-    default: OperatorOf[Call_query_key_value_attn_mask_dropout_p_e7c3f5]
+class Packet_query_key_value_attn_mask_dropout_abcf3d(Packet):
+    __call__: Call_query_key_value_attn_mask_dropout_e7c3f5
+    default: Operator_query_key_value_attn_mask_dropout_e7c3f5
 
-class Packet_real_imag_out_570ef4(Packet):
+class Packet_real_imag_out_178cbb(Packet):
     __call__: Call_real_imag_out_76d404
-    default: OperatorOf[Call_real_imag_ed7bb6]
-    out: OperatorOf[Call_real_imag_out_66edaf]
+    default: Operator_real_imag_ed7bb6
+    out: Operator_real_imag_out_66edaf
 
-class Packet_repeats_output_size_self_dim_out_43c484(Packet):
+class Packet_repeats_output_size_self_dim_out_0c134c(Packet):
     __call__: Call_repeats_output_size_self_dim_out_011edc
-    Tensor: OperatorOf[Call_repeats_output_size_18e488]
-    self_Tensor: OperatorOf[Call_self_repeats_dim_output_size_070e07]
-    self_int: OperatorOf[Call_self_repeats_dim_output_size_c6eb57]
-    Tensor_out: OperatorOf[Call_repeats_output_size_out_34151a]
-
-class Packet_row_col_offset_dtype_layout_device_p_9b6a40(Packet):
-    __call__: Call_row_col_offset_dtype_layout_device_p_eed3fb
-    default: OperatorOf[Call_row_col_offset_dtype_layout_device_p_c51afe]
-    out: OperatorOf[Call_row_col_offset_out_acfb3b]
-
-class Packet_s_dtype_layout_device_pin_memory_out_80f100(Packet):
-    __call__: Call_s_dtype_layout_device_pin_memory_out_a3dc66
-    default: OperatorOf[Call_s_dtype_layout_device_pin_memory_3e26bf]
-    out: OperatorOf[Call_s_out_07877a]
-
-class Packet_self_11723f(Packet):
-    __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
-
-class Packet_self_4e01b7(Packet):
-    __call__: Call_self_d16298
-    default: OperatorOf[Call_self_d16298]
-
-class Packet_self_54aa27(Packet):
-    __call__: Call_self_79762b
-    default: OperatorOf[Call_self_79762b]
-
-class Packet_self_A__upper_transpose_unitriangula_64406a(Packet):
-    __call__: Call_self_A__upper_transpose_unitriangula_50383c
-    default: OperatorOf[Call_self_A__upper_transpose_unitriangula_4f2f2c]
-    X: OperatorOf[Call_self_A__upper_transpose_unitriangula_870578]
-
-class Packet_self_B_upper_left_unitriangular_out_144c63(Packet):
-    __call__: Call_self_B_upper_left_unitriangular_out_c7f5f9
-    default: OperatorOf[Call_self_B_upper_left_unitriangular_0039b8]
-    out: OperatorOf[Call_self_B_upper_left_unitriangular_out_77eb54]
-
-class Packet_self_LU_data_LU_pivots_out_ca0842(Packet):
-    __call__: Call_self_LU_data_LU_pivots_out_819be5
-    default: OperatorOf[Call_self_LU_data_LU_pivots_cdf910]
-    out: OperatorOf[Call_self_LU_data_LU_pivots_out_5b5eb3]
-
-class Packet_self_UPLO_eigvals_eigvecs_290b0f(Packet):
-    __call__: Call_self_UPLO_eigvals_eigvecs_391087
-    default: OperatorOf[Call_self_UPLO_c3576b]
-    eigvals: OperatorOf[Call_self_UPLO_eigvals_eigvecs_95e0c5]
-
-class Packet_self_UPLO_out_3d6f9b(Packet):
-    __call__: Call_self_UPLO_out_f2a639
-    default: OperatorOf[Call_self_UPLO_9d382f]
-    out: OperatorOf[Call_self_UPLO_out_3b5aa3]
-
-class Packet_self_a_tau_951635(Packet):
-    __call__: Call_self_a_tau_898a1c
-    default: OperatorOf[Call_self_63eee1]
-    a: OperatorOf[Call_self_a_tau_9e8f7e]
-
-class Packet_self_alpha_56974c(Packet):
-    __call__: Call_self_alpha_351742
-    default: OperatorOf[Call_self_alpha_351742]
-
-class Packet_self_alpha_out_bc8ee0(Packet):
-    __call__: Call_self_alpha_out_a36299
-    default: OperatorOf[Call_self_alpha_351742]
-    out: OperatorOf[Call_self_alpha_out_b7de50]
-
-class Packet_self_alpha_scale_input_scale_a2d4f6(Packet):
-    __call__: Call_self_alpha_scale_input_scale_c713c0
-    default: OperatorOf[Call_self_alpha_scale_input_scale_c713c0]
-
-class Packet_self_alpha_scale_input_scale_out_753f99(Packet):
-    __call__: Call_self_alpha_scale_input_scale_out_b1c0a9
-    default: OperatorOf[Call_self_alpha_scale_input_scale_c713c0]
-    out: OperatorOf[Call_self_alpha_scale_input_scale_out_67a60b]
-
-class Packet_self_approximate_44e393(Packet):
-    __call__: Call_self_approximate_df514b
-    default: OperatorOf[Call_self_approximate_df514b]
-
-class Packet_self_approximate_out_f398cd(Packet):
-    __call__: Call_self_approximate_out_946e7f
-    default: OperatorOf[Call_self_approximate_df514b]
-    out: OperatorOf[Call_self_approximate_out_0cf829]
-
-class Packet_self_assert_msg_ef95ac(Packet):
-    __call__: Call_self_assert_msg_1b660a
-    default: OperatorOf[Call_self_2dd67b]
-    msg: OperatorOf[Call_self_assert_msg_c69df5]
-
-class Packet_self_atol_rtol_hermitian_out_rcond_bd547d(Packet):
-    __call__: Call_self_atol_rtol_hermitian_out_rcond_33d974
-    atol_rtol_tensor: OperatorOf[Call_self_atol_rtol_hermitian_114935]
-    atol_rtol_float: OperatorOf[Call_self_atol_rtol_hermitian_a7a8fe]
-    atol_rtol_float_out: OperatorOf[Call_self_atol_rtol_hermitian_out_4d22d8]
-    default: OperatorOf[Call_self_rcond_hermitian_529013]
-    rcond_tensor: OperatorOf[Call_self_rcond_hermitian_ae16ce]
-    out_rcond_tensor: OperatorOf[Call_self_rcond_hermitian_out_7dd29f]
-    atol_rtol_tensor_out: OperatorOf[Call_self_atol_rtol_hermitian_out_2bd246]
-    out: OperatorOf[Call_self_rcond_hermitian_out_cd4464]
-
-class Packet_self_axis0_axis1_9d8599(Packet):
-    __call__: Call_self_axis0_axis1_308013
-    default: OperatorOf[Call_self_axis0_axis1_308013]
-
-class Packet_self_b_rcond_driver_solution_residua_6c446a(Packet):
-    __call__: Call_self_b_rcond_driver_solution_residua_094dc1
-    default: OperatorOf[Call_self_b_rcond_driver_a664b5]
-    out: OperatorOf[Call_self_b_rcond_driver_solution_residua_4eee09]
-
-class Packet_self_batch1_batch2_beta_alpha_b80c32(Packet):
-    __call__: Call_self_batch1_batch2_beta_alpha_f1e803
-    default: OperatorOf[Call_self_batch1_batch2_beta_alpha_f1e803]
-
-class Packet_self_batch1_batch2_beta_alpha_out_edf097(Packet):
-    __call__: Call_self_batch1_batch2_beta_alpha_out_da315b
-    default: OperatorOf[Call_self_batch1_batch2_beta_alpha_e6e90e]
-    out: OperatorOf[Call_self_batch1_batch2_beta_alpha_out_4cc47c]
-
-class Packet_self_beta_threshold_out_843bd5(Packet):
-    __call__: Call_self_beta_threshold_out_4a91b3
-    default: OperatorOf[Call_self_beta_threshold_dd6c26]
-    out: OperatorOf[Call_self_beta_threshold_out_d77aac]
-
-class Packet_self_bins_min_max_out_301b14(Packet):
-    __call__: Call_self_bins_min_max_out_31831e
-    default: OperatorOf[Call_self_bins_min_max_329c19]
-    out: OperatorOf[Call_self_bins_min_max_out_b23321]
-
-class Packet_self_bins_range_weight_density_2d2cbf(Packet):
-    __call__: Call_self_bins_range_weight_density_d1c62d
-    default: OperatorOf[Call_self_bins_range_weight_density_2bc6aa]
-    int_bins: OperatorOf[Call_self_bins_range_weight_density_be6fa3]
-    TensorList_bins: OperatorOf[Call_self_bins_range_weight_density_8501c9]
-
-class Packet_self_bins_range_weight_density_out_94f73d(Packet):
-    __call__: Call_self_bins_range_weight_density_out_bd32f0
-    default: OperatorOf[Call_self_bins_range_weight_density_8d3882]
-    out: OperatorOf[Call_self_bins_range_weight_density_out_7a2f4f]
-
-class Packet_self_bins_range_weight_density_out_a25afd(Packet):
-    __call__: Call_self_bins_range_weight_density_out_04a1bb
-    default: OperatorOf[Call_self_bins_range_weight_density_5b8152]
-    out: OperatorOf[Call_self_bins_range_weight_density_out_62b220]
-
-class Packet_self_bins_weight_density_hist_bin_ed_838adf(Packet):
-    __call__: Call_self_bins_weight_density_hist_bin_ed_4001b7
-    bins_tensor: OperatorOf[Call_self_bins_weight_density_2858f2]
-    bins_tensor_out: OperatorOf[Call_self_bins_weight_density_hist_bin_ed_e43e02]
-    bin_ct: OperatorOf[Call_self_bins_range_weight_density_7e42e9]
-    bin_ct_out: OperatorOf[Call_self_bins_range_weight_density_hist_00dc03]
-
-class Packet_self_bins_weight_density_out_b9be71(Packet):
-    __call__: Call_self_bins_weight_density_out_7e6f4f
-    default: OperatorOf[Call_self_bins_weight_density_2548c8]
-    out: OperatorOf[Call_self_bins_weight_density_out_48f042]
-
-class Packet_self_boundaries_out_int32_right_out_89a9b9(Packet):
-    __call__: Call_self_boundaries_out_int32_right_out_30c052
-    Tensor: OperatorOf[Call_self_boundaries_out_int32_right_253f60]
-    Scalar: OperatorOf[Call_self_boundaries_out_int32_right_35a25c]
-    Tensor_out: OperatorOf[Call_self_boundaries_out_int32_right_out_7739a5]
-    Scalar_out: OperatorOf[Call_self_boundaries_out_int32_right_out_61cc9c]
-
-class Packet_self_chunks_dim_edf44b(Packet):
-    __call__: Call_self_chunks_dim_3ee78b
-    default: OperatorOf[Call_self_chunks_dim_3ee78b]
-
-class Packet_self_correction_fweights_aweights_9cb5f0(Packet):
-    __call__: Call_self_correction_fweights_aweights_e51733
-    default: OperatorOf[Call_self_correction_fweights_aweights_e51733]
-
-class Packet_self_decimals_6387e1(Packet):
-    __call__: Call_self_decimals_51778a
-    default: OperatorOf[Call_self_5347dd]
-    decimals: OperatorOf[Call_self_decimals_b932cf]
-
-class Packet_self_decimals_out_66eb7c(Packet):
-    __call__: Call_self_decimals_out_d97ecb
-    default: OperatorOf[Call_self_decimals_b7f69e]
-    out: OperatorOf[Call_self_decimals_out_293398]
-
-class Packet_self_decimals_out_9cb918(Packet):
-    __call__: Call_self_decimals_out_9ab0f1
-    default: OperatorOf[Call_self_5347dd]
-    decimals: OperatorOf[Call_self_decimals_b932cf]
-    out: OperatorOf[Call_self_out_474476]
-    decimals_out: OperatorOf[Call_self_decimals_out_a58381]
-
-class Packet_self_diagonal_3995a5(Packet):
-    __call__: Call_self_diagonal_837910
-    default: OperatorOf[Call_self_diagonal_837910]
-
-class Packet_self_diagonal_out_f69182(Packet):
-    __call__: Call_self_diagonal_out_89c35a
-    default: OperatorOf[Call_self_diagonal_837910]
-    out: OperatorOf[Call_self_diagonal_out_3e8269]
-
-class Packet_self_dim0_dim1_780871(Packet):
-    __call__: Call_self_dim0_dim1_e1f2e8
-    int: OperatorOf[Call_self_dim0_dim1_e1f2e8]
-
-class Packet_self_dim0_dim1_fd22c1(Packet):
-    __call__: Call_self_dim0_dim1_e1f2e8
-    default: OperatorOf[Call_self_dim0_dim1_e1f2e8]
-
-class Packet_self_dim0_dim1_out_b7288e(Packet):
-    __call__: Call_self_dim0_dim1_out_4b5db0
-    int: OperatorOf[Call_self_dim0_dim1_e1f2e8]
-    int_out: OperatorOf[Call_self_dim0_dim1_out_c52120]
-
-class Packet_self_dim_3b20c0(Packet):
-    __call__: Call_self_dim_98fd73
-    int: OperatorOf[Call_self_dim_98fd73]
-
-class Packet_self_dim_54cd2b(Packet):
-    __call__: Call_self_dim_ca4196
-    int: OperatorOf[Call_self_dim_ca4196]
-
-class Packet_self_dim_b437fe(Packet):
-    __call__: Call_self_dim_3aaaf4
-    default: OperatorOf[Call_self_dim_3aaaf4]
-
-class Packet_self_dim_bf0315(Packet):
-    __call__: Call_self_dim_78c31e
-    default: OperatorOf[Call_self_5347dd]
-    dim: OperatorOf[Call_self_dim_387a64]
-    dims: OperatorOf[Call_self_dim_2c39a5]
-
-class Packet_self_dim_d3198a(Packet):
-    __call__: Call_self_dim_387a64
-    default: OperatorOf[Call_self_dim_387a64]
-
-class Packet_self_dim_descending_stable_out_c55a59(Packet):
-    __call__: Call_self_dim_descending_stable_out_684519
-    default: OperatorOf[Call_self_dim_descending_0adb53]
-    stable: OperatorOf[Call_self_stable_dim_descending_642510]
-    stable_out: OperatorOf[Call_self_stable_dim_descending_out_56c387]
-
-class Packet_self_dim_descending_values_indices_s_68ef77(Packet):
-    __call__: Call_self_dim_descending_values_indices_s_6dec5a
-    default: OperatorOf[Call_self_dim_descending_58c565]
-    values: OperatorOf[Call_self_dim_descending_values_indices_6e0c1e]
-    stable: OperatorOf[Call_self_stable_dim_descending_11e1bb]
-    values_stable: OperatorOf[Call_self_stable_dim_descending_values_in_f469b9]
-
-class Packet_self_dim_dtype_49f550(Packet):
-    __call__: Call_self_dim_dtype_4728c3
-    default: OperatorOf[Call_self_dim_dtype_4728c3]
-
-class Packet_self_dim_dtype_857bbd(Packet):
-    __call__: Call_self_dim_dtype_e92674
-    default: OperatorOf[Call_self_dim_dtype_e92674]
-
-class Packet_self_dim_dtype_out_45e767(Packet):
-    __call__: Call_self_dim_dtype_out_84ea48
-    default: OperatorOf[Call_self_dim_dtype_e92674]
-    out: OperatorOf[Call_self_dim_dtype_out_46fb13]
-
-class Packet_self_dim_dtype_out_462ea1(Packet):
-    __call__: Call_self_dim_dtype_out_1b6dd6
-    int: OperatorOf[Call_self_dim_dtype_4728c3]
-    int_out: OperatorOf[Call_self_dim_dtype_out_770b7c]
-
-class Packet_self_dim_half_to_float_out_d4cb24(Packet):
-    __call__: Call_self_dim_half_to_float_out_11a2c6
-    default: OperatorOf[Call_self_dim_half_to_float_3b082f]
-    out: OperatorOf[Call_self_dim_half_to_float_out_e94933]
-
-class Packet_self_dim_index_78dcfd(Packet):
-    __call__: Call_self_dim_index_4c5586
-    int: OperatorOf[Call_self_dim_index_4c5586]
-
-class Packet_self_dim_index_out_b49c67(Packet):
-    __call__: Call_self_dim_index_out_21d901
-    int: OperatorOf[Call_self_dim_index_4c5586]
-    int_out: OperatorOf[Call_self_dim_index_out_d732d6]
-
-class Packet_self_dim_index_out_c4b592(Packet):
-    __call__: Call_self_dim_index_out_490600
-    default: OperatorOf[Call_self_dim_index_9833a9]
-    out: OperatorOf[Call_self_dim_index_out_be53fb]
-
-class Packet_self_dim_index_source_8b7030(Packet):
-    __call__: Call_self_dim_index_source_c04119
-    default: OperatorOf[Call_self_dim_index_source_c04119]
-
-class Packet_self_dim_index_source_alpha_f9637d(Packet):
-    __call__: Call_self_dim_index_source_alpha_f6449b
-    default: OperatorOf[Call_self_dim_index_source_alpha_f6449b]
-
-class Packet_self_dim_index_source_alpha_out_39a45a(Packet):
-    __call__: Call_self_dim_index_source_alpha_out_9d1c00
-    default: OperatorOf[Call_self_dim_index_source_alpha_5140e5]
-    out: OperatorOf[Call_self_dim_index_source_alpha_out_ee7e9f]
-
-class Packet_self_dim_index_source_out_061359(Packet):
-    __call__: Call_self_dim_index_source_out_ef1a28
-    default: OperatorOf[Call_self_dim_index_source_5ca6c8]
-    out: OperatorOf[Call_self_dim_index_source_out_53338a]
-
-class Packet_self_dim_index_source_reduce_include_9960cb(Packet):
-    __call__: Call_self_dim_index_source_reduce_include_82ea81
-    default: OperatorOf[Call_self_dim_index_source_reduce_include_82ea81]
-
-class Packet_self_dim_index_source_reduce_include_b719c5(Packet):
-    __call__: Call_self_dim_index_source_reduce_include_131582
-    default: OperatorOf[Call_self_dim_index_source_reduce_include_95b2c5]
-    out: OperatorOf[Call_self_dim_index_source_reduce_include_72160b]
-
-class Packet_self_dim_index_sparse_grad_out_ecdaab(Packet):
-    __call__: Call_self_dim_index_sparse_grad_out_710e23
-    default: OperatorOf[Call_self_dim_index_sparse_grad_ce0285]
-    out: OperatorOf[Call_self_dim_index_sparse_grad_out_fff06e]
-
-class Packet_self_dim_index_src_55775d(Packet):
-    __call__: Call_self_dim_index_src_b7cdef
-    default: OperatorOf[Call_self_dim_index_src_b7cdef]
-
-class Packet_self_dim_index_src_out_28208d(Packet):
-    __call__: Call_self_dim_index_src_out_6c811b
-    default: OperatorOf[Call_self_dim_index_src_1b6c53]
-    out: OperatorOf[Call_self_dim_index_src_out_849a13]
-
-class Packet_self_dim_index_src_reduce_include_se_0010b6(Packet):
-    __call__: Call_self_dim_index_src_reduce_include_se_76d075
-    two: OperatorOf[Call_self_dim_index_src_reduce_include_se_bb7d60]
-    two_out: OperatorOf[Call_self_dim_index_src_reduce_include_se_218f9d]
-
-class Packet_self_dim_index_src_reduce_include_se_9778cf(Packet):
-    __call__: Call_self_dim_index_src_reduce_include_se_ddfed0
-    two: OperatorOf[Call_self_dim_index_src_reduce_include_se_ddfed0]
-
-class Packet_self_dim_index_src_value_reduce_37193c(Packet):
-    __call__: Call_self_dim_index_src_value_reduce_d1ad68
-    src: OperatorOf[Call_self_dim_index_src_b7cdef]
-    value: OperatorOf[Call_self_dim_index_value_e1caf0]
-    reduce: OperatorOf[Call_self_dim_index_src_reduce_fcdf62]
-    value_reduce: OperatorOf[Call_self_dim_index_value_reduce_e3ff3d]
-
-class Packet_self_dim_index_src_value_reduce_out_fb1af3(Packet):
-    __call__: Call_self_dim_index_src_value_reduce_out_e80672
-    src: OperatorOf[Call_self_dim_index_src_1b6c53]
-    value: OperatorOf[Call_self_dim_index_value_845a82]
-    reduce: OperatorOf[Call_self_dim_index_src_reduce_2e94ac]
-    value_reduce: OperatorOf[Call_self_dim_index_value_reduce_759591]
-    src_out: OperatorOf[Call_self_dim_index_src_out_849a13]
-    value_out: OperatorOf[Call_self_dim_index_value_out_278d6e]
-    reduce_out: OperatorOf[Call_self_dim_index_src_reduce_out_096e7f]
-    value_reduce_out: OperatorOf[Call_self_dim_index_value_reduce_out_45bf09]
-
-class Packet_self_dim_index_value_a3c18b(Packet):
-    __call__: Call_self_dim_index_value_cc7923
-    int_Scalar: OperatorOf[Call_self_dim_index_value_e1caf0]
-    int_Tensor: OperatorOf[Call_self_dim_index_value_e70c66]
-
-class Packet_self_dim_index_value_out_d346dc(Packet):
-    __call__: Call_self_dim_index_value_out_4833a2
-    int_Scalar: OperatorOf[Call_self_dim_index_value_845a82]
-    int_Tensor: OperatorOf[Call_self_dim_index_value_f14309]
-    int_Scalar_out: OperatorOf[Call_self_dim_index_value_out_278d6e]
-    int_Tensor_out: OperatorOf[Call_self_dim_index_value_out_d4908b]
-
-class Packet_self_dim_keepdim_dtype_out_04f109(Packet):
-    __call__: Call_self_dim_keepdim_dtype_out_04c97d
-    default: OperatorOf[Call_self_dim_keepdim_dtype_6e741e]
-    out: OperatorOf[Call_self_dim_keepdim_dtype_out_0b43f1]
-
-class Packet_self_dim_keepdim_min_max_ddb481(Packet):
-    __call__: Call_self_dim_keepdim_min_max_9033d1
-    default: OperatorOf[Call_self_dim_keepdim_bfcd57]
-    out: OperatorOf[Call_self_dim_keepdim_min_max_43bfd5]
-
-class Packet_self_dim_keepdim_mode_4322c8(Packet):
-    __call__: Call_self_dim_keepdim_mode_627c8f
-    default: OperatorOf[Call_self_dim_keepdim_mode_627c8f]
-
-class Packet_self_dim_keepdim_out_5fb76d(Packet):
-    __call__: Call_self_dim_keepdim_out_a1a9b2
-    dim: OperatorOf[Call_self_dim_keepdim_ac9511]
-    out: OperatorOf[Call_self_dim_keepdim_out_e5aaa3]
-
-class Packet_self_dim_keepdim_out_ac306a(Packet):
-    __call__: Call_self_dim_keepdim_out_a1a9b2
-    default: OperatorOf[Call_self_dim_keepdim_ac9511]
-    out: OperatorOf[Call_self_dim_keepdim_out_e5aaa3]
-
-class Packet_self_dim_keepdim_out_cc299e(Packet):
-    __call__: Call_self_dim_keepdim_out_af3f65
-    default: OperatorOf[Call_self_dim_keepdim_7d990a]
-    out: OperatorOf[Call_self_dim_keepdim_out_dc27dc]
-
-class Packet_self_dim_keepdim_out_d236cb(Packet):
-    __call__: Call_self_dim_keepdim_out_6ea943
-    default: OperatorOf[Call_self_dim_keepdim_b19eb6]
-    out: OperatorOf[Call_self_dim_keepdim_out_235fb4]
-
-class Packet_self_dim_keepdim_values_indices_038842(Packet):
-    __call__: Call_self_dim_keepdim_values_indices_36f2ea
-    default: OperatorOf[Call_self_dim_keepdim_0c7fcf]
-    values: OperatorOf[Call_self_dim_keepdim_values_indices_7d00fa]
-
-class Packet_self_dim_keepdim_values_indices_out_a1537e(Packet):
-    __call__: Call_self_dim_keepdim_values_indices_out_89b8ee
-    default: OperatorOf[Call_self_5347dd]
-    dim: OperatorOf[Call_self_dim_keepdim_1ef42d]
-    dim_values: OperatorOf[Call_self_dim_keepdim_values_indices_f44718]
-    out: OperatorOf[Call_self_out_474476]
-
-class Packet_self_dim_keepdim_values_indices_out_c89b76(Packet):
-    __call__: Call_self_dim_keepdim_values_indices_out_2ebb2c
-    default: OperatorOf[Call_self_5347dd]
-    dim: OperatorOf[Call_self_dim_keepdim_1c5e36]
-    dim_values: OperatorOf[Call_self_dim_keepdim_values_indices_e5143e]
-    out: OperatorOf[Call_self_out_474476]
-
-class Packet_self_dim_normalization_forward_out_13e763(Packet):
-    __call__: Call_self_dim_normalization_forward_out_1f8a3f
-    default: OperatorOf[Call_self_dim_normalization_forward_ec191c]
-    out: OperatorOf[Call_self_dim_normalization_forward_out_978110]
-
-class Packet_self_dim_normalization_last_dim_size_02479c(Packet):
-    __call__: Call_self_dim_normalization_last_dim_size_089c14
-    default: OperatorOf[Call_self_dim_normalization_last_dim_size_68fb93]
-    out: OperatorOf[Call_self_dim_normalization_last_dim_size_e6c0ab]
-
-class Packet_self_dim_normalization_onesided_out_2cf438(Packet):
-    __call__: Call_self_dim_normalization_onesided_out_a61728
-    default: OperatorOf[Call_self_dim_normalization_onesided_028fb8]
-    out: OperatorOf[Call_self_dim_normalization_onesided_out_197a89]
-
-class Packet_self_dim_out_106bf2(Packet):
-    __call__: Call_self_dim_out_8e461e
-    dim_IntList: OperatorOf[Call_self_dim_2c39a5]
-    default: OperatorOf[Call_self_dim_ed84cd]
-    dim_IntList_out: OperatorOf[Call_self_dim_out_fbdbdb]
-    out: OperatorOf[Call_self_dim_out_fddc43]
-
-class Packet_self_dim_out_4fb801(Packet):
-    __call__: Call_self_dim_out_466db1
-    default: OperatorOf[Call_self_dim_387a64]
-    out: OperatorOf[Call_self_dim_out_ba7aeb]
-
-class Packet_self_dim_out_b1474c(Packet):
-    __call__: Call_self_dim_out_190e9f
-    default: OperatorOf[Call_self_5347dd]
-    dim: OperatorOf[Call_self_dim_387a64]
-    dims: OperatorOf[Call_self_dim_2c39a5]
-    out: OperatorOf[Call_self_out_474476]
-    dim_out: OperatorOf[Call_self_dim_out_ba7aeb]
-    dims_out: OperatorOf[Call_self_dim_out_fbdbdb]
-
-class Packet_self_dim_out_d86466(Packet):
-    __call__: Call_self_dim_out_a94f45
-    default: OperatorOf[Call_self_dim_1b8dab]
-    out: OperatorOf[Call_self_dim_out_294902]
-
-class Packet_self_dim_return_inverse_return_count_b61246(Packet):
-    __call__: Call_self_dim_return_inverse_return_count_6143e8
-    default: OperatorOf[Call_self_dim_return_inverse_return_count_5bf740]
-    out: OperatorOf[Call_self_dim_return_inverse_return_count_4396ca]
-
-class Packet_self_dim_sizes_85fa9a(Packet):
-    __call__: Call_self_dim_sizes_c0ef25
-    int: OperatorOf[Call_self_dim_sizes_c0ef25]
-
-class Packet_self_dim_sorted_return_inverse_retur_63d89f(Packet):
-    __call__: Call_self_dim_sorted_return_inverse_retur_7b7855
-    default: OperatorOf[Call_self_dim_sorted_return_inverse_retur_faaa63]
-    out: OperatorOf[Call_self_dim_sorted_return_inverse_retur_c2ff02]
-
-class Packet_self_dim_start_end_step_ecedc6(Packet):
-    __call__: Call_self_dim_start_end_step_7b6055
-    Tensor: OperatorOf[Call_self_dim_start_end_step_7b6055]
-
-class Packet_self_dim_start_end_step_out_8b5933(Packet):
-    __call__: Call_self_dim_start_end_step_out_7fd3d7
-    Tensor: OperatorOf[Call_self_dim_start_end_step_7b6055]
-    Tensor_out: OperatorOf[Call_self_dim_start_end_step_out_4da553]
-
-class Packet_self_dim_start_length_b32fea(Packet):
-    __call__: Call_self_dim_start_length_d71300
-    default: OperatorOf[Call_self_dim_start_length_6ffc8b]
-    Tensor: OperatorOf[Call_self_dim_start_length_7b4078]
-
-class Packet_self_dim_start_length_out_5760a9(Packet):
-    __call__: Call_self_dim_start_length_out_4186be
-    default: OperatorOf[Call_self_dim_start_length_6ffc8b]
-    out: OperatorOf[Call_self_dim_start_length_out_8e50c6]
-
-class Packet_self_dim_values_indices_22a12d(Packet):
-    __call__: Call_self_dim_values_indices_8a2aee
-    default: OperatorOf[Call_self_dim_f66898]
-    out: OperatorOf[Call_self_dim_values_indices_8d02cf]
-
-class Packet_self_dim_values_indices_a2bd26(Packet):
-    __call__: Call_self_dim_values_indices_688374
-    default: OperatorOf[Call_self_dim_89030b]
-    out: OperatorOf[Call_self_dim_values_indices_fe2cf3]
-
-class Packet_self_dimension_size_step_18ba79(Packet):
-    __call__: Call_self_dimension_size_step_3d2a3c
-    default: OperatorOf[Call_self_dimension_size_step_3d2a3c]
-
-class Packet_self_dimension_size_step_out_55c071(Packet):
-    __call__: Call_self_dimension_size_step_out_cfcb9a
-    default: OperatorOf[Call_self_dimension_size_step_3d2a3c]
-    out: OperatorOf[Call_self_dimension_size_step_out_de13db]
-
-class Packet_self_dims_fd0d16(Packet):
-    __call__: Call_self_dims_56f327
-    default: OperatorOf[Call_self_dims_56f327]
-
-class Packet_self_dims_out_da3f4f(Packet):
-    __call__: Call_self_dims_out_130aaa
-    default: OperatorOf[Call_self_dims_56f327]
-    out: OperatorOf[Call_self_dims_out_891ce3]
-
-class Packet_self_downscale_factor_out_d91db3(Packet):
-    __call__: Call_self_downscale_factor_out_47c85c
-    default: OperatorOf[Call_self_downscale_factor_7e7cef]
-    out: OperatorOf[Call_self_downscale_factor_out_f8a271]
-
-class Packet_self_dtype_dim_keepdim_out_f6bbe6(Packet):
-    __call__: Call_self_dtype_dim_keepdim_out_6b8c17
-    default: OperatorOf[Call_self_dtype_876e03]
-    dim_IntList: OperatorOf[Call_self_dim_keepdim_dtype_185689]
-    out: OperatorOf[Call_self_dtype_out_ac6100]
-    IntList_out: OperatorOf[Call_self_dim_keepdim_dtype_out_55ae1a]
-
-class Packet_self_dtype_dim_keepdim_out_fe7897(Packet):
-    __call__: Call_self_dtype_dim_keepdim_out_e5bad7
-    default: OperatorOf[Call_self_dtype_876e03]
-    dim_int: OperatorOf[Call_self_dim_keepdim_dtype_749e45]
-    out: OperatorOf[Call_self_dtype_out_ac6100]
-    int_out: OperatorOf[Call_self_dim_keepdim_dtype_out_57bedf]
-
-class Packet_self_dtype_layout_device_pin_memory_1b00fb(Packet):
-    __call__: Call_self_dtype_layout_device_pin_memory_d55b01
-    dtype_layout: OperatorOf[Call_self_dtype_layout_device_pin_memory_eca183]
-    device: OperatorOf[Call_self_device_dtype_non_blocking_copy_f0c969]
-    dtype: OperatorOf[Call_self_dtype_non_blocking_copy_memory_f5d6be]
-    other: OperatorOf[Call_self_other_non_blocking_copy_memory_5f116c]
-
-class Packet_self_dtype_layout_device_pin_memory_9feaee(Packet):
-    __call__: Call_self_dtype_layout_device_pin_memory_57af15
-    default: OperatorOf[Call_self_dtype_layout_device_pin_memory_a3db91]
-    generator: OperatorOf[Call_self_generator_dtype_layout_device_p_0b2fa0]
-    out: OperatorOf[Call_self_memory_format_out_b669a3]
-    generator_out: OperatorOf[Call_self_generator_memory_format_out_fe7427]
-
-class Packet_self_dtype_layout_device_pin_memory_c9a539(Packet):
-    __call__: Call_self_dtype_layout_device_pin_memory_67a675
-    default: OperatorOf[Call_self_dtype_layout_device_pin_memory_a3db91]
-    out: OperatorOf[Call_self_memory_format_out_b669a3]
-
-class Packet_self_dtype_layout_device_pin_memory_f54f66(Packet):
-    __call__: Call_self_dtype_layout_device_pin_memory_612748
-    default: OperatorOf[Call_self_dtype_layout_device_pin_memory_bede88]
-    out: OperatorOf[Call_self_non_blocking_memory_format_out_35f603]
-
-class Packet_self_dtype_out_dim_keepdim_ceacfe(Packet):
-    __call__: Call_self_dtype_out_dim_keepdim_7573b4
-    default: OperatorOf[Call_self_dtype_876e03]
-    dtype_out: OperatorOf[Call_self_dtype_out_ac6100]
-    dim: OperatorOf[Call_self_dim_keepdim_dtype_185689]
-    out: OperatorOf[Call_self_dim_keepdim_dtype_out_55ae1a]
-
-class Packet_self_eigenvalues_eigenvectors_c410c3(Packet):
-    __call__: Call_self_eigenvalues_eigenvectors_04d679
-    default: OperatorOf[Call_self_d53b31]
-    out: OperatorOf[Call_self_eigenvalues_eigenvectors_eef239]
-
-class Packet_self_end_weight_eee8be(Packet):
-    __call__: Call_self_end_weight_6e2b06
-    Scalar: OperatorOf[Call_self_end_weight_db7e04]
-    Tensor: OperatorOf[Call_self_end_weight_7fd011]
-
-class Packet_self_end_weight_out_a22919(Packet):
-    __call__: Call_self_end_weight_out_c5299a
-    Scalar: OperatorOf[Call_self_end_weight_0949e4]
-    Tensor: OperatorOf[Call_self_end_weight_06abcd]
-    Scalar_out: OperatorOf[Call_self_end_weight_out_399949]
-    Tensor_out: OperatorOf[Call_self_end_weight_out_58e009]
-
-class Packet_self_eps_51ce77(Packet):
-    __call__: Call_self_eps_f7f5a5
-    default: OperatorOf[Call_self_eps_f7f5a5]
-
-class Packet_self_eps_out_be92ef(Packet):
-    __call__: Call_self_eps_out_07b005
-    default: OperatorOf[Call_self_eps_f7f5a5]
-    out: OperatorOf[Call_self_eps_out_c5cc7c]
-
-class Packet_self_exponent_e06bc5(Packet):
-    __call__: Call_self_exponent_e79a99
-    Tensor: OperatorOf[Call_self_exponent_b43154]
-    Scalar: OperatorOf[Call_self_exponent_e319e7]
-
-class Packet_self_exponent_out_d4223d(Packet):
-    __call__: Call_self_exponent_out_cce959
-    Tensor_Tensor: OperatorOf[Call_self_exponent_472aff]
-    Tensor_Tensor_out: OperatorOf[Call_self_exponent_out_1e9c99]
-    Tensor_Scalar: OperatorOf[Call_self_exponent_e319e7]
-    Tensor_Scalar_out: OperatorOf[Call_self_exponent_out_c8d523]
-    Scalar: OperatorOf[Call_self_exponent_59a7a6]
-    Scalar_out: OperatorOf[Call_self_exponent_out_006277]
-
-class Packet_self_fe0f92(Packet):
+    Tensor: Operator_repeats_output_size_18e488
+    self_Tensor: Operator_self_repeats_dim_output_size_070e07
+    self_int: Operator_self_repeats_dim_output_size_c6eb57
+    Tensor_out: Operator_repeats_output_size_out_34151a
+
+class Packet_row_col_offset_dtype_layout_device_8dce7e(Packet):
+    __call__: Call_row_col_offset_dtype_layout_device_eed3fb
+    default: Operator_row_col_offset_dtype_layout_device_c51afe
+    out: Operator_row_col_offset_out_acfb3b
+
+class Packet_s_dtype_layout_device_pin_memory_o_562e24(Packet):
+    __call__: Call_s_dtype_layout_device_pin_memory_o_a3dc66
+    default: Operator_s_dtype_layout_device_pin_memory_3e26bf
+    out: Operator_s_out_07877a
+
+class Packet_self_2c15b2(Packet):
     __call__: Call_self_9c6271
-    default: OperatorOf[Call_self_9c6271]
+    default: Operator_self_9c6271
 
-class Packet_self_ff59a8(Packet):
+class Packet_self_332894(Packet):
+    __call__: Call_self_d16298
+    default: Operator_self_d16298
+
+class Packet_self_A__upper_transpose_unitriangu_7ae96d(Packet):
+    __call__: Call_self_A__upper_transpose_unitriangu_50383c
+    default: Operator_self_A__upper_transpose_unitriangu_4f2f2c
+    X: Operator_self_A__upper_transpose_unitriangu_870578
+
+class Packet_self_B_upper_left_unitriangular_ou_9be058(Packet):
+    __call__: Call_self_B_upper_left_unitriangular_ou_c7f5f9
+    default: Operator_self_B_upper_left_unitriangular_0039b8
+    out: Operator_self_B_upper_left_unitriangular_ou_77eb54
+
+class Packet_self_LU_data_LU_pivots_out_305cd9(Packet):
+    __call__: Call_self_LU_data_LU_pivots_out_819be5
+    default: Operator_self_LU_data_LU_pivots_cdf910
+    out: Operator_self_LU_data_LU_pivots_out_5b5eb3
+
+class Packet_self_UPLO_eigvals_eigvecs_356298(Packet):
+    __call__: Call_self_UPLO_eigvals_eigvecs_391087
+    default: Operator_self_UPLO_c3576b
+    eigvals: Operator_self_UPLO_eigvals_eigvecs_95e0c5
+
+class Packet_self_UPLO_out_45d56f(Packet):
+    __call__: Call_self_UPLO_out_f2a639
+    default: Operator_self_UPLO_9d382f
+    out: Operator_self_UPLO_out_3b5aa3
+
+class Packet_self_a_tau_812fd0(Packet):
+    __call__: Call_self_a_tau_898a1c
+    default: Operator_self_63eee1
+    a: Operator_self_a_tau_9e8f7e
+
+class Packet_self_alpha_4caa24(Packet):
+    __call__: Call_self_alpha_351742
+    default: Operator_self_alpha_351742
+
+class Packet_self_alpha_out_32fd4a(Packet):
+    __call__: Call_self_alpha_out_a36299
+    default: Operator_self_alpha_351742
+    out: Operator_self_alpha_out_b7de50
+
+class Packet_self_alpha_scale_input_scale_91f4ee(Packet):
+    __call__: Call_self_alpha_scale_input_scale_c713c0
+    default: Operator_self_alpha_scale_input_scale_c713c0
+
+class Packet_self_alpha_scale_input_scale_out_61a1c5(Packet):
+    __call__: Call_self_alpha_scale_input_scale_out_b1c0a9
+    default: Operator_self_alpha_scale_input_scale_c713c0
+    out: Operator_self_alpha_scale_input_scale_out_67a60b
+
+class Packet_self_approximate_4b089f(Packet):
+    __call__: Call_self_approximate_df514b
+    default: Operator_self_approximate_df514b
+
+class Packet_self_approximate_out_5b26d1(Packet):
+    __call__: Call_self_approximate_out_946e7f
+    default: Operator_self_approximate_df514b
+    out: Operator_self_approximate_out_0cf829
+
+class Packet_self_assert_msg_bdc8c0(Packet):
+    __call__: Call_self_assert_msg_1b660a
+    default: Operator_self_2dd67b
+    msg: Operator_self_assert_msg_c69df5
+
+class Packet_self_atol_rtol_hermitian_out_rcond_904c83(Packet):
+    __call__: Call_self_atol_rtol_hermitian_out_rcond_33d974
+    atol_rtol_tensor: Operator_self_atol_rtol_hermitian_114935
+    atol_rtol_float: Operator_self_atol_rtol_hermitian_a7a8fe
+    atol_rtol_float_out: Operator_self_atol_rtol_hermitian_out_4d22d8
+    default: Operator_self_rcond_hermitian_529013
+    rcond_tensor: Operator_self_rcond_hermitian_ae16ce
+    out_rcond_tensor: Operator_self_rcond_hermitian_out_7dd29f
+    atol_rtol_tensor_out: Operator_self_atol_rtol_hermitian_out_2bd246
+    out: Operator_self_rcond_hermitian_out_cd4464
+
+class Packet_self_axis0_axis1_b05834(Packet):
+    __call__: Call_self_axis0_axis1_308013
+    default: Operator_self_axis0_axis1_308013
+
+class Packet_self_b19397(Packet):
+    __call__: Call_self_79762b
+    default: Operator_self_79762b
+
+class Packet_self_b_rcond_driver_solution_resid_65fee1(Packet):
+    __call__: Call_self_b_rcond_driver_solution_resid_094dc1
+    default: Operator_self_b_rcond_driver_a664b5
+    out: Operator_self_b_rcond_driver_solution_resid_4eee09
+
+class Packet_self_batch1_batch2_beta_alpha_fe2758(Packet):
+    __call__: Call_self_batch1_batch2_beta_alpha_f1e803
+    default: Operator_self_batch1_batch2_beta_alpha_f1e803
+
+class Packet_self_batch1_batch2_beta_alpha_out_f43a97(Packet):
+    __call__: Call_self_batch1_batch2_beta_alpha_out_da315b
+    default: Operator_self_batch1_batch2_beta_alpha_e6e90e
+    out: Operator_self_batch1_batch2_beta_alpha_out_4cc47c
+
+class Packet_self_beta_threshold_out_55e9f4(Packet):
+    __call__: Call_self_beta_threshold_out_4a91b3
+    default: Operator_self_beta_threshold_dd6c26
+    out: Operator_self_beta_threshold_out_d77aac
+
+class Packet_self_bins_min_max_out_5afd4b(Packet):
+    __call__: Call_self_bins_min_max_out_31831e
+    default: Operator_self_bins_min_max_329c19
+    out: Operator_self_bins_min_max_out_b23321
+
+class Packet_self_bins_range_weight_density_f42128(Packet):
+    __call__: Call_self_bins_range_weight_density_d1c62d
+    default: Operator_self_bins_range_weight_density_2bc6aa
+    int_bins: Operator_self_bins_range_weight_density_be6fa3
+    TensorList_bins: Operator_self_bins_range_weight_density_8501c9
+
+class Packet_self_bins_range_weight_density_out_000fe9(Packet):
+    __call__: Call_self_bins_range_weight_density_out_04a1bb
+    default: Operator_self_bins_range_weight_density_5b8152
+    out: Operator_self_bins_range_weight_density_out_62b220
+
+class Packet_self_bins_range_weight_density_out_ceeab5(Packet):
+    __call__: Call_self_bins_range_weight_density_out_bd32f0
+    default: Operator_self_bins_range_weight_density_8d3882
+    out: Operator_self_bins_range_weight_density_out_7a2f4f
+
+class Packet_self_bins_weight_density_hist_bin_158995(Packet):
+    __call__: Call_self_bins_weight_density_hist_bin_4001b7
+    bins_tensor: Operator_self_bins_weight_density_2858f2
+    bins_tensor_out: Operator_self_bins_weight_density_hist_bin_e43e02
+    bin_ct: Operator_self_bins_range_weight_density_7e42e9
+    bin_ct_out: Operator_self_bins_range_weight_density_his_00dc03
+
+class Packet_self_bins_weight_density_out_f582a3(Packet):
+    __call__: Call_self_bins_weight_density_out_7e6f4f
+    default: Operator_self_bins_weight_density_2548c8
+    out: Operator_self_bins_weight_density_out_48f042
+
+class Packet_self_boundaries_out_int32_right_ou_ffbd68(Packet):
+    __call__: Call_self_boundaries_out_int32_right_ou_30c052
+    Tensor: Operator_self_boundaries_out_int32_right_253f60
+    Scalar: Operator_self_boundaries_out_int32_right_35a25c
+    Tensor_out: Operator_self_boundaries_out_int32_right_ou_7739a5
+    Scalar_out: Operator_self_boundaries_out_int32_right_ou_61cc9c
+
+class Packet_self_c524fd(Packet):
     __call__: Call_self_97e722
-    default: OperatorOf[Call_self_97e722]
+    default: Operator_self_97e722
 
-class Packet_self_fill_value_dtype_layout_device_b21f12(Packet):
-    __call__: Call_self_fill_value_dtype_layout_device_92ecb7
-    default: OperatorOf[Call_self_fill_value_dtype_layout_device_497443]
-    out: OperatorOf[Call_self_fill_value_memory_format_out_5c3931]
+class Packet_self_chunks_dim_3c3ff1(Packet):
+    __call__: Call_self_chunks_dim_3ee78b
+    default: Operator_self_chunks_dim_3ee78b
 
-class Packet_self_fill_value_wrap_d48042(Packet):
+class Packet_self_correction_fweights_aweights_76ae7b(Packet):
+    __call__: Call_self_correction_fweights_aweights_e51733
+    default: Operator_self_correction_fweights_aweights_e51733
+
+class Packet_self_decimals_52e3f0(Packet):
+    __call__: Call_self_decimals_51778a
+    default: Operator_self_5347dd
+    decimals: Operator_self_decimals_b932cf
+
+class Packet_self_decimals_out_81e2c4(Packet):
+    __call__: Call_self_decimals_out_9ab0f1
+    default: Operator_self_5347dd
+    decimals: Operator_self_decimals_b932cf
+    out: Operator_self_out_474476
+    decimals_out: Operator_self_decimals_out_a58381
+
+class Packet_self_decimals_out_f5469e(Packet):
+    __call__: Call_self_decimals_out_d97ecb
+    default: Operator_self_decimals_b7f69e
+    out: Operator_self_decimals_out_293398
+
+class Packet_self_diagonal_565ba9(Packet):
+    __call__: Call_self_diagonal_837910
+    default: Operator_self_diagonal_837910
+
+class Packet_self_diagonal_out_e370fd(Packet):
+    __call__: Call_self_diagonal_out_89c35a
+    default: Operator_self_diagonal_837910
+    out: Operator_self_diagonal_out_3e8269
+
+class Packet_self_dim0_dim1_532b75(Packet):
+    __call__: Call_self_dim0_dim1_e1f2e8
+    default: Operator_self_dim0_dim1_e1f2e8
+
+class Packet_self_dim0_dim1_c29172(Packet):
+    __call__: Call_self_dim0_dim1_e1f2e8
+    int: Operator_self_dim0_dim1_e1f2e8
+
+class Packet_self_dim0_dim1_out_d4f8e9(Packet):
+    __call__: Call_self_dim0_dim1_out_4b5db0
+    int: Operator_self_dim0_dim1_e1f2e8
+    int_out: Operator_self_dim0_dim1_out_c52120
+
+class Packet_self_dim_1000ac(Packet):
+    __call__: Call_self_dim_78c31e
+    default: Operator_self_5347dd
+    dim: Operator_self_dim_387a64
+    dims: Operator_self_dim_2c39a5
+
+class Packet_self_dim_518c29(Packet):
+    __call__: Call_self_dim_98fd73
+    int: Operator_self_dim_98fd73
+
+class Packet_self_dim_6bdba1(Packet):
+    __call__: Call_self_dim_3aaaf4
+    default: Operator_self_dim_3aaaf4
+
+class Packet_self_dim_d1f4d2(Packet):
+    __call__: Call_self_dim_ca4196
+    int: Operator_self_dim_ca4196
+
+class Packet_self_dim_descending_stable_out_42312c(Packet):
+    __call__: Call_self_dim_descending_stable_out_684519
+    default: Operator_self_dim_descending_0adb53
+    stable: Operator_self_stable_dim_descending_642510
+    stable_out: Operator_self_stable_dim_descending_out_56c387
+
+class Packet_self_dim_descending_values_indices_701a4e(Packet):
+    __call__: Call_self_dim_descending_values_indices_6dec5a
+    default: Operator_self_dim_descending_58c565
+    values: Operator_self_dim_descending_values_indices_6e0c1e
+    stable: Operator_self_stable_dim_descending_11e1bb
+    values_stable: Operator_self_stable_dim_descending_values_f469b9
+
+class Packet_self_dim_dtype_198cd2(Packet):
+    __call__: Call_self_dim_dtype_e92674
+    default: Operator_self_dim_dtype_e92674
+
+class Packet_self_dim_dtype_9ec573(Packet):
+    __call__: Call_self_dim_dtype_4728c3
+    default: Operator_self_dim_dtype_4728c3
+
+class Packet_self_dim_dtype_out_2fe473(Packet):
+    __call__: Call_self_dim_dtype_out_84ea48
+    default: Operator_self_dim_dtype_e92674
+    out: Operator_self_dim_dtype_out_46fb13
+
+class Packet_self_dim_dtype_out_f41dac(Packet):
+    __call__: Call_self_dim_dtype_out_1b6dd6
+    int: Operator_self_dim_dtype_4728c3
+    int_out: Operator_self_dim_dtype_out_770b7c
+
+class Packet_self_dim_fb069d(Packet):
+    __call__: Call_self_dim_387a64
+    default: Operator_self_dim_387a64
+
+class Packet_self_dim_half_to_float_out_a39934(Packet):
+    __call__: Call_self_dim_half_to_float_out_11a2c6
+    default: Operator_self_dim_half_to_float_3b082f
+    out: Operator_self_dim_half_to_float_out_e94933
+
+class Packet_self_dim_index_ca48a1(Packet):
+    __call__: Call_self_dim_index_4c5586
+    int: Operator_self_dim_index_4c5586
+
+class Packet_self_dim_index_out_977dd4(Packet):
+    __call__: Call_self_dim_index_out_490600
+    default: Operator_self_dim_index_9833a9
+    out: Operator_self_dim_index_out_be53fb
+
+class Packet_self_dim_index_out_a78781(Packet):
+    __call__: Call_self_dim_index_out_21d901
+    int: Operator_self_dim_index_4c5586
+    int_out: Operator_self_dim_index_out_d732d6
+
+class Packet_self_dim_index_source_81a10d(Packet):
+    __call__: Call_self_dim_index_source_c04119
+    default: Operator_self_dim_index_source_c04119
+
+class Packet_self_dim_index_source_alpha_83e4db(Packet):
+    __call__: Call_self_dim_index_source_alpha_f6449b
+    default: Operator_self_dim_index_source_alpha_f6449b
+
+class Packet_self_dim_index_source_alpha_out_b6a766(Packet):
+    __call__: Call_self_dim_index_source_alpha_out_9d1c00
+    default: Operator_self_dim_index_source_alpha_5140e5
+    out: Operator_self_dim_index_source_alpha_out_ee7e9f
+
+class Packet_self_dim_index_source_out_5f2145(Packet):
+    __call__: Call_self_dim_index_source_out_ef1a28
+    default: Operator_self_dim_index_source_5ca6c8
+    out: Operator_self_dim_index_source_out_53338a
+
+class Packet_self_dim_index_source_reduce_inclu_99fbab(Packet):
+    __call__: Call_self_dim_index_source_reduce_inclu_131582
+    default: Operator_self_dim_index_source_reduce_inclu_95b2c5
+    out: Operator_self_dim_index_source_reduce_inclu_72160b
+
+class Packet_self_dim_index_source_reduce_inclu_d9fa3f(Packet):
+    __call__: Call_self_dim_index_source_reduce_inclu_82ea81
+    default: Operator_self_dim_index_source_reduce_inclu_82ea81
+
+class Packet_self_dim_index_sparse_grad_out_73ca06(Packet):
+    __call__: Call_self_dim_index_sparse_grad_out_710e23
+    default: Operator_self_dim_index_sparse_grad_ce0285
+    out: Operator_self_dim_index_sparse_grad_out_fff06e
+
+class Packet_self_dim_index_src_06a71d(Packet):
+    __call__: Call_self_dim_index_src_b7cdef
+    default: Operator_self_dim_index_src_b7cdef
+
+class Packet_self_dim_index_src_out_c27456(Packet):
+    __call__: Call_self_dim_index_src_out_6c811b
+    default: Operator_self_dim_index_src_1b6c53
+    out: Operator_self_dim_index_src_out_849a13
+
+class Packet_self_dim_index_src_reduce_include_58308b(Packet):
+    __call__: Call_self_dim_index_src_reduce_include_ddfed0
+    two: Operator_self_dim_index_src_reduce_include_ddfed0
+
+class Packet_self_dim_index_src_reduce_include_d53ddd(Packet):
+    __call__: Call_self_dim_index_src_reduce_include_76d075
+    two: Operator_self_dim_index_src_reduce_include_bb7d60
+    two_out: Operator_self_dim_index_src_reduce_include_218f9d
+
+class Packet_self_dim_index_src_value_reduce_fb776f(Packet):
+    __call__: Call_self_dim_index_src_value_reduce_d1ad68
+    src: Operator_self_dim_index_src_b7cdef
+    value: Operator_self_dim_index_value_e1caf0
+    reduce: Operator_self_dim_index_src_reduce_fcdf62
+    value_reduce: Operator_self_dim_index_value_reduce_e3ff3d
+
+class Packet_self_dim_index_src_value_reduce_ou_28895f(Packet):
+    __call__: Call_self_dim_index_src_value_reduce_ou_e80672
+    src: Operator_self_dim_index_src_1b6c53
+    value: Operator_self_dim_index_value_845a82
+    reduce: Operator_self_dim_index_src_reduce_2e94ac
+    value_reduce: Operator_self_dim_index_value_reduce_759591
+    src_out: Operator_self_dim_index_src_out_849a13
+    value_out: Operator_self_dim_index_value_out_278d6e
+    reduce_out: Operator_self_dim_index_src_reduce_out_096e7f
+    value_reduce_out: Operator_self_dim_index_value_reduce_out_45bf09
+
+class Packet_self_dim_index_value_c4dfcf(Packet):
+    __call__: Call_self_dim_index_value_cc7923
+    int_Scalar: Operator_self_dim_index_value_e1caf0
+    int_Tensor: Operator_self_dim_index_value_e70c66
+
+class Packet_self_dim_index_value_out_2cbe94(Packet):
+    __call__: Call_self_dim_index_value_out_4833a2
+    int_Scalar: Operator_self_dim_index_value_845a82
+    int_Tensor: Operator_self_dim_index_value_f14309
+    int_Scalar_out: Operator_self_dim_index_value_out_278d6e
+    int_Tensor_out: Operator_self_dim_index_value_out_d4908b
+
+class Packet_self_dim_keepdim_dtype_out_58d1a4(Packet):
+    __call__: Call_self_dim_keepdim_dtype_out_04c97d
+    default: Operator_self_dim_keepdim_dtype_6e741e
+    out: Operator_self_dim_keepdim_dtype_out_0b43f1
+
+class Packet_self_dim_keepdim_min_max_3bc465(Packet):
+    __call__: Call_self_dim_keepdim_min_max_9033d1
+    default: Operator_self_dim_keepdim_bfcd57
+    out: Operator_self_dim_keepdim_min_max_43bfd5
+
+class Packet_self_dim_keepdim_mode_031111(Packet):
+    __call__: Call_self_dim_keepdim_mode_627c8f
+    default: Operator_self_dim_keepdim_mode_627c8f
+
+class Packet_self_dim_keepdim_out_04102a(Packet):
+    __call__: Call_self_dim_keepdim_out_6ea943
+    default: Operator_self_dim_keepdim_b19eb6
+    out: Operator_self_dim_keepdim_out_235fb4
+
+class Packet_self_dim_keepdim_out_7a9fe4(Packet):
+    __call__: Call_self_dim_keepdim_out_af3f65
+    default: Operator_self_dim_keepdim_7d990a
+    out: Operator_self_dim_keepdim_out_dc27dc
+
+class Packet_self_dim_keepdim_out_a234ad(Packet):
+    __call__: Call_self_dim_keepdim_out_a1a9b2
+    dim: Operator_self_dim_keepdim_ac9511
+    out: Operator_self_dim_keepdim_out_e5aaa3
+
+class Packet_self_dim_keepdim_out_a3f54f(Packet):
+    __call__: Call_self_dim_keepdim_out_a1a9b2
+    default: Operator_self_dim_keepdim_ac9511
+    out: Operator_self_dim_keepdim_out_e5aaa3
+
+class Packet_self_dim_keepdim_values_indices_fe6aa5(Packet):
+    __call__: Call_self_dim_keepdim_values_indices_36f2ea
+    default: Operator_self_dim_keepdim_0c7fcf
+    values: Operator_self_dim_keepdim_values_indices_7d00fa
+
+class Packet_self_dim_keepdim_values_indices_ou_6f658c(Packet):
+    __call__: Call_self_dim_keepdim_values_indices_ou_89b8ee
+    default: Operator_self_5347dd
+    dim: Operator_self_dim_keepdim_1ef42d
+    dim_values: Operator_self_dim_keepdim_values_indices_f44718
+    out: Operator_self_out_474476
+
+class Packet_self_dim_keepdim_values_indices_ou_b3e69d(Packet):
+    __call__: Call_self_dim_keepdim_values_indices_ou_2ebb2c
+    default: Operator_self_5347dd
+    dim: Operator_self_dim_keepdim_1c5e36
+    dim_values: Operator_self_dim_keepdim_values_indices_e5143e
+    out: Operator_self_out_474476
+
+class Packet_self_dim_normalization_forward_out_3487b9(Packet):
+    __call__: Call_self_dim_normalization_forward_out_1f8a3f
+    default: Operator_self_dim_normalization_forward_ec191c
+    out: Operator_self_dim_normalization_forward_out_978110
+
+class Packet_self_dim_normalization_last_dim_si_5ae806(Packet):
+    __call__: Call_self_dim_normalization_last_dim_si_089c14
+    default: Operator_self_dim_normalization_last_dim_si_68fb93
+    out: Operator_self_dim_normalization_last_dim_si_e6c0ab
+
+class Packet_self_dim_normalization_onesided_ou_af008b(Packet):
+    __call__: Call_self_dim_normalization_onesided_ou_a61728
+    default: Operator_self_dim_normalization_onesided_028fb8
+    out: Operator_self_dim_normalization_onesided_ou_197a89
+
+class Packet_self_dim_out_34dbb1(Packet):
+    __call__: Call_self_dim_out_8e461e
+    dim_IntList: Operator_self_dim_2c39a5
+    default: Operator_self_dim_ed84cd
+    dim_IntList_out: Operator_self_dim_out_fbdbdb
+    out: Operator_self_dim_out_fddc43
+
+class Packet_self_dim_out_5c849c(Packet):
+    __call__: Call_self_dim_out_466db1
+    default: Operator_self_dim_387a64
+    out: Operator_self_dim_out_ba7aeb
+
+class Packet_self_dim_out_bdc001(Packet):
+    __call__: Call_self_dim_out_190e9f
+    default: Operator_self_5347dd
+    dim: Operator_self_dim_387a64
+    dims: Operator_self_dim_2c39a5
+    out: Operator_self_out_474476
+    dim_out: Operator_self_dim_out_ba7aeb
+    dims_out: Operator_self_dim_out_fbdbdb
+
+class Packet_self_dim_out_d55dfd(Packet):
+    __call__: Call_self_dim_out_a94f45
+    default: Operator_self_dim_1b8dab
+    out: Operator_self_dim_out_294902
+
+class Packet_self_dim_return_inverse_return_cou_60bde4(Packet):
+    __call__: Call_self_dim_return_inverse_return_cou_6143e8
+    default: Operator_self_dim_return_inverse_return_cou_5bf740
+    out: Operator_self_dim_return_inverse_return_cou_4396ca
+
+class Packet_self_dim_sizes_ffcd06(Packet):
+    __call__: Call_self_dim_sizes_c0ef25
+    int: Operator_self_dim_sizes_c0ef25
+
+class Packet_self_dim_sorted_return_inverse_ret_69d2a5(Packet):
+    __call__: Call_self_dim_sorted_return_inverse_ret_7b7855
+    default: Operator_self_dim_sorted_return_inverse_ret_faaa63
+    out: Operator_self_dim_sorted_return_inverse_ret_c2ff02
+
+class Packet_self_dim_start_end_step_9b5ab3(Packet):
+    __call__: Call_self_dim_start_end_step_7b6055
+    Tensor: Operator_self_dim_start_end_step_7b6055
+
+class Packet_self_dim_start_end_step_out_a357cc(Packet):
+    __call__: Call_self_dim_start_end_step_out_7fd3d7
+    Tensor: Operator_self_dim_start_end_step_7b6055
+    Tensor_out: Operator_self_dim_start_end_step_out_4da553
+
+class Packet_self_dim_start_length_fdc9e7(Packet):
+    __call__: Call_self_dim_start_length_d71300
+    default: Operator_self_dim_start_length_6ffc8b
+    Tensor: Operator_self_dim_start_length_7b4078
+
+class Packet_self_dim_start_length_out_60eab2(Packet):
+    __call__: Call_self_dim_start_length_out_4186be
+    default: Operator_self_dim_start_length_6ffc8b
+    out: Operator_self_dim_start_length_out_8e50c6
+
+class Packet_self_dim_values_indices_1bcc41(Packet):
+    __call__: Call_self_dim_values_indices_688374
+    default: Operator_self_dim_89030b
+    out: Operator_self_dim_values_indices_fe2cf3
+
+class Packet_self_dim_values_indices_d70186(Packet):
+    __call__: Call_self_dim_values_indices_8a2aee
+    default: Operator_self_dim_f66898
+    out: Operator_self_dim_values_indices_8d02cf
+
+class Packet_self_dimension_size_step_55609c(Packet):
+    __call__: Call_self_dimension_size_step_3d2a3c
+    default: Operator_self_dimension_size_step_3d2a3c
+
+class Packet_self_dimension_size_step_out_3b996b(Packet):
+    __call__: Call_self_dimension_size_step_out_cfcb9a
+    default: Operator_self_dimension_size_step_3d2a3c
+    out: Operator_self_dimension_size_step_out_de13db
+
+class Packet_self_dims_0f3bca(Packet):
+    __call__: Call_self_dims_56f327
+    default: Operator_self_dims_56f327
+
+class Packet_self_dims_out_876e99(Packet):
+    __call__: Call_self_dims_out_130aaa
+    default: Operator_self_dims_56f327
+    out: Operator_self_dims_out_891ce3
+
+class Packet_self_downscale_factor_out_7998ad(Packet):
+    __call__: Call_self_downscale_factor_out_47c85c
+    default: Operator_self_downscale_factor_7e7cef
+    out: Operator_self_downscale_factor_out_f8a271
+
+class Packet_self_dtype_dim_keepdim_out_c3435d(Packet):
+    __call__: Call_self_dtype_dim_keepdim_out_6b8c17
+    default: Operator_self_dtype_876e03
+    dim_IntList: Operator_self_dim_keepdim_dtype_185689
+    out: Operator_self_dtype_out_ac6100
+    IntList_out: Operator_self_dim_keepdim_dtype_out_55ae1a
+
+class Packet_self_dtype_dim_keepdim_out_eb4659(Packet):
+    __call__: Call_self_dtype_dim_keepdim_out_e5bad7
+    default: Operator_self_dtype_876e03
+    dim_int: Operator_self_dim_keepdim_dtype_749e45
+    out: Operator_self_dtype_out_ac6100
+    int_out: Operator_self_dim_keepdim_dtype_out_57bedf
+
+class Packet_self_dtype_layout_device_pin_memor_8f2e4c(Packet):
+    __call__: Call_self_dtype_layout_device_pin_memor_67a675
+    default: Operator_self_dtype_layout_device_pin_memor_a3db91
+    out: Operator_self_memory_format_out_b669a3
+
+class Packet_self_dtype_layout_device_pin_memor_b2bfb3(Packet):
+    __call__: Call_self_dtype_layout_device_pin_memor_d55b01
+    dtype_layout: Operator_self_dtype_layout_device_pin_memor_eca183
+    device: Operator_self_device_dtype_non_blocking_cop_f0c969
+    dtype: Operator_self_dtype_non_blocking_copy_memor_f5d6be
+    other: Operator_self_other_non_blocking_copy_memor_5f116c
+
+class Packet_self_dtype_layout_device_pin_memor_dd1eee(Packet):
+    __call__: Call_self_dtype_layout_device_pin_memor_612748
+    default: Operator_self_dtype_layout_device_pin_memor_bede88
+    out: Operator_self_non_blocking_memory_format_ou_35f603
+
+class Packet_self_dtype_layout_device_pin_memor_f0d13a(Packet):
+    __call__: Call_self_dtype_layout_device_pin_memor_57af15
+    default: Operator_self_dtype_layout_device_pin_memor_a3db91
+    generator: Operator_self_generator_dtype_layout_device_0b2fa0
+    out: Operator_self_memory_format_out_b669a3
+    generator_out: Operator_self_generator_memory_format_out_fe7427
+
+class Packet_self_dtype_out_dim_keepdim_8770e8(Packet):
+    __call__: Call_self_dtype_out_dim_keepdim_7573b4
+    default: Operator_self_dtype_876e03
+    dtype_out: Operator_self_dtype_out_ac6100
+    dim: Operator_self_dim_keepdim_dtype_185689
+    out: Operator_self_dim_keepdim_dtype_out_55ae1a
+
+class Packet_self_eigenvalues_eigenvectors_24a152(Packet):
+    __call__: Call_self_eigenvalues_eigenvectors_04d679
+    default: Operator_self_d53b31
+    out: Operator_self_eigenvalues_eigenvectors_eef239
+
+class Packet_self_end_weight_2a0280(Packet):
+    __call__: Call_self_end_weight_6e2b06
+    Scalar: Operator_self_end_weight_db7e04
+    Tensor: Operator_self_end_weight_7fd011
+
+class Packet_self_end_weight_out_ce183c(Packet):
+    __call__: Call_self_end_weight_out_c5299a
+    Scalar: Operator_self_end_weight_0949e4
+    Tensor: Operator_self_end_weight_06abcd
+    Scalar_out: Operator_self_end_weight_out_399949
+    Tensor_out: Operator_self_end_weight_out_58e009
+
+class Packet_self_eps_721043(Packet):
+    __call__: Call_self_eps_f7f5a5
+    default: Operator_self_eps_f7f5a5
+
+class Packet_self_eps_out_24edad(Packet):
+    __call__: Call_self_eps_out_07b005
+    default: Operator_self_eps_f7f5a5
+    out: Operator_self_eps_out_c5cc7c
+
+class Packet_self_exponent_e3b724(Packet):
+    __call__: Call_self_exponent_e79a99
+    Tensor: Operator_self_exponent_b43154
+    Scalar: Operator_self_exponent_e319e7
+
+class Packet_self_exponent_out_6258a1(Packet):
+    __call__: Call_self_exponent_out_cce959
+    Tensor_Tensor: Operator_self_exponent_472aff
+    Tensor_Tensor_out: Operator_self_exponent_out_1e9c99
+    Tensor_Scalar: Operator_self_exponent_e319e7
+    Tensor_Scalar_out: Operator_self_exponent_out_c8d523
+    Scalar: Operator_self_exponent_59a7a6
+    Scalar_out: Operator_self_exponent_out_006277
+
+class Packet_self_f14bd4(Packet):
+    __call__: Call_self_5347dd
+    default: Operator_self_5347dd
+
+class Packet_self_fill_value_dtype_layout_devic_2ebf25(Packet):
+    __call__: Call_self_fill_value_dtype_layout_devic_92ecb7
+    default: Operator_self_fill_value_dtype_layout_devic_497443
+    out: Operator_self_fill_value_memory_format_out_5c3931
+
+class Packet_self_fill_value_wrap_6ec899(Packet):
     __call__: Call_self_fill_value_wrap_dda896
-    default: OperatorOf[Call_self_fill_value_wrap_dda896]
+    default: Operator_self_fill_value_wrap_dda896
 
-class Packet_self_from__to_generator_b0725e(Packet):
+class Packet_self_from__to_generator_a01bab(Packet):
     __call__: Call_self_from__to_generator_bec728
-    to: OperatorOf[Call_self_to_generator_d34793]
-    default: OperatorOf[Call_self_generator_6492ee]
+    to: Operator_self_to_generator_d34793
+    default: Operator_self_generator_6492ee
 
-class Packet_self_from__to_generator_d88af2(Packet):
+class Packet_self_from__to_generator_bb3645(Packet):
     __call__: Call_self_from__to_generator_8c274f
-    default: OperatorOf[Call_self_from__to_generator_8c274f]
+    default: Operator_self_from__to_generator_8c274f
 
-class Packet_self_from__to_generator_out_0c202b(Packet):
+class Packet_self_from__to_generator_out_1a4ba9(Packet):
     __call__: Call_self_from__to_generator_out_7fce9e
-    default: OperatorOf[Call_self_from__to_generator_8c274f]
-    out: OperatorOf[Call_self_from__to_generator_out_481fb1]
+    default: Operator_self_from__to_generator_8c274f
+    out: Operator_self_from__to_generator_out_481fb1
 
-class Packet_self_from__to_generator_out_a70809(Packet):
+class Packet_self_from__to_generator_out_a2c103(Packet):
     __call__: Call_self_from__to_generator_out_c1445b
-    to: OperatorOf[Call_self_to_generator_d34793]
-    default: OperatorOf[Call_self_generator_6492ee]
-    from_out: OperatorOf[Call_self_from__to_generator_out_be5843]
-    to_out: OperatorOf[Call_self_to_generator_out_56bbcd]
-    out: OperatorOf[Call_self_generator_out_7414e1]
+    to: Operator_self_to_generator_d34793
+    default: Operator_self_generator_6492ee
+    from_out: Operator_self_from__to_generator_out_be5843
+    to_out: Operator_self_to_generator_out_56bbcd
+    out: Operator_self_generator_out_7414e1
 
-class Packet_self_generator_out_501b62(Packet):
+class Packet_self_generator_out_526a1e(Packet):
     __call__: Call_self_generator_out_abcb2d
-    default: OperatorOf[Call_self_generator_098766]
-    out: OperatorOf[Call_self_generator_out_1b0e3b]
+    default: Operator_self_generator_098766
+    out: Operator_self_generator_out_1b0e3b
 
-class Packet_self_generator_p_out_e107c6(Packet):
+class Packet_self_generator_p_out_b7ab45(Packet):
     __call__: Call_self_generator_p_out_7c5646
-    default: OperatorOf[Call_self_generator_6492ee]
-    p: OperatorOf[Call_self_p_generator_5309b7]
-    float_out: OperatorOf[Call_self_p_generator_out_fbd3b9]
-    Tensor: OperatorOf[Call_self_p_generator_f18301]
-    out: OperatorOf[Call_self_generator_out_7414e1]
-    Tensor_out: OperatorOf[Call_self_p_generator_out_9e3342]
+    default: Operator_self_generator_6492ee
+    p: Operator_self_p_generator_5309b7
+    float_out: Operator_self_p_generator_out_fbd3b9
+    Tensor: Operator_self_p_generator_f18301
+    out: Operator_self_generator_out_7414e1
+    Tensor_out: Operator_self_p_generator_out_9e3342
 
-class Packet_self_groups_out_13f611(Packet):
+class Packet_self_groups_out_5f74a7(Packet):
     __call__: Call_self_groups_out_4ac4ae
-    default: OperatorOf[Call_self_groups_2741c0]
-    out: OperatorOf[Call_self_groups_out_7f1a1d]
+    default: Operator_self_groups_2741c0
+    out: Operator_self_groups_out_7f1a1d
 
-class Packet_self_hermitian_LD_pivots_5b158d(Packet):
+class Packet_self_hermitian_LD_pivots_8b4860(Packet):
     __call__: Call_self_hermitian_LD_pivots_5da23c
-    default: OperatorOf[Call_self_hermitian_8260d6]
-    out: OperatorOf[Call_self_hermitian_LD_pivots_394835]
+    default: Operator_self_hermitian_8260d6
+    out: Operator_self_hermitian_LD_pivots_394835
 
-class Packet_self_hermitian_check_errors_LD_pivot_fb65f9(Packet):
-    __call__: Call_self_hermitian_check_errors_LD_pivot_246389
-    default: OperatorOf[Call_self_hermitian_check_errors_2d6f03]
-    out: OperatorOf[Call_self_hermitian_check_errors_LD_pivot_2a7481]
+class Packet_self_hermitian_check_errors_LD_piv_215205(Packet):
+    __call__: Call_self_hermitian_check_errors_LD_piv_246389
+    default: Operator_self_hermitian_check_errors_2d6f03
+    out: Operator_self_hermitian_check_errors_LD_piv_2a7481
 
-class Packet_self_high_dtype_layout_device_pin_me_a1a878(Packet):
-    __call__: Call_self_high_dtype_layout_device_pin_me_571c3f
-    default: OperatorOf[Call_self_high_dtype_layout_device_pin_me_e7c9c5]
-    Tensor: OperatorOf[Call_self_high_dtype_layout_device_pin_me_084450]
-    low_dtype: OperatorOf[Call_self_low_high_dtype_layout_device_pi_d3a725]
-    generator: OperatorOf[Call_self_high_generator_dtype_layout_dev_b6a36c]
-    Tensor_generator: OperatorOf[Call_self_high_generator_dtype_layout_dev_d2e8af]
-    low_generator_dtype: OperatorOf[Call_self_low_high_generator_dtype_layout_17b8f8]
-    out: OperatorOf[Call_self_high_memory_format_out_c599cd]
-    Tensor_out: OperatorOf[Call_self_high_memory_format_out_333e79]
-    low_dtype_out: OperatorOf[Call_self_low_high_memory_format_out_dc31da]
-    generator_out: OperatorOf[Call_self_high_generator_memory_format_ou_f185b9]
-    Tensor_generator_out: OperatorOf[Call_self_high_generator_memory_format_ou_d0199a]
-    low_generator_dtype_out: OperatorOf[Call_self_low_high_generator_memory_forma_47b317]
+class Packet_self_high_dtype_layout_device_pin_4e744d(Packet):
+    __call__: Call_self_high_dtype_layout_device_pin_571c3f
+    default: Operator_self_high_dtype_layout_device_pin_e7c9c5
+    Tensor: Operator_self_high_dtype_layout_device_pin_084450
+    low_dtype: Operator_self_low_high_dtype_layout_device_d3a725
+    generator: Operator_self_high_generator_dtype_layout_d_b6a36c
+    Tensor_generator: Operator_self_high_generator_dtype_layout_d_d2e8af
+    low_generator_dtype: Operator_self_low_high_generator_dtype_layo_17b8f8
+    out: Operator_self_high_memory_format_out_c599cd
+    Tensor_out: Operator_self_high_memory_format_out_333e79
+    low_dtype_out: Operator_self_low_high_memory_format_out_dc31da
+    generator_out: Operator_self_high_generator_memory_format_f185b9
+    Tensor_generator_out: Operator_self_high_generator_memory_format_d0199a
+    low_generator_dtype_out: Operator_self_low_high_generator_memory_for_47b317
 
-class Packet_self_ind_out_a71006(Packet):
+class Packet_self_ind_out_5210b3(Packet):
     __call__: Call_self_ind_out_7a4a08
-    default: OperatorOf[Call_self_ind_b56b6b]
-    out: OperatorOf[Call_self_ind_out_c59e68]
+    default: Operator_self_ind_b56b6b
+    out: Operator_self_ind_out_c59e68
 
-class Packet_self_index_out_4c4386(Packet):
+class Packet_self_index_out_9e041e(Packet):
     __call__: Call_self_index_out_4a7fb1
-    default: OperatorOf[Call_self_index_66062d]
-    out: OperatorOf[Call_self_index_out_7b0bfe]
+    default: Operator_self_index_66062d
+    out: Operator_self_index_out_7b0bfe
 
-class Packet_self_index_source_accumulate_be5ff7(Packet):
+class Packet_self_index_source_accumulate_888917(Packet):
     __call__: Call_self_index_source_accumulate_6f648e
-    default: OperatorOf[Call_self_index_source_accumulate_6f648e]
+    default: Operator_self_index_source_accumulate_6f648e
 
-class Packet_self_index_source_accumulate_out_603829(Packet):
+class Packet_self_index_source_accumulate_out_4f962a(Packet):
     __call__: Call_self_index_source_accumulate_out_c6c492
-    default: OperatorOf[Call_self_index_source_accumulate_bf8b1a]
-    out: OperatorOf[Call_self_index_source_accumulate_out_8f741b]
+    default: Operator_self_index_source_accumulate_bf8b1a
+    out: Operator_self_index_source_accumulate_out_8f741b
 
-class Packet_self_indices_6cb2ac(Packet):
-    __call__: Call_self_indices_7dcf6b
-    Tensor: OperatorOf[Call_self_indices_7dcf6b]
-
-class Packet_self_indices_dim_out_eed377(Packet):
+class Packet_self_indices_dim_out_f2b3a1(Packet):
     __call__: Call_self_indices_dim_out_1d22c4
-    default: OperatorOf[Call_self_indices_dim_e084a0]
-    out: OperatorOf[Call_self_indices_dim_out_63ad60]
+    default: Operator_self_indices_dim_e084a0
+    out: Operator_self_indices_dim_out_63ad60
 
-class Packet_self_indices_max_norm_norm_type_3a8032(Packet):
+class Packet_self_indices_e6f177(Packet):
+    __call__: Call_self_indices_7dcf6b
+    Tensor: Operator_self_indices_7dcf6b
+
+class Packet_self_indices_max_norm_norm_type_8217e8(Packet):
     __call__: Call_self_indices_max_norm_norm_type_5f1f9b
-    default: OperatorOf[Call_self_indices_max_norm_norm_type_5f1f9b]
+    default: Operator_self_indices_max_norm_norm_type_5f1f9b
 
-class Packet_self_indices_max_norm_norm_type_out_b6e6c4(Packet):
-    __call__: Call_self_indices_max_norm_norm_type_out_8c29be
-    default: OperatorOf[Call_self_indices_max_norm_norm_type_732a4e]
-    out: OperatorOf[Call_self_indices_max_norm_norm_type_out_f6f1fc]
+class Packet_self_indices_max_norm_norm_type_ou_3467fc(Packet):
+    __call__: Call_self_indices_max_norm_norm_type_ou_8c29be
+    default: Operator_self_indices_max_norm_norm_type_732a4e
+    out: Operator_self_indices_max_norm_norm_type_ou_f6f1fc
 
-class Packet_self_indices_out_d224b1(Packet):
+class Packet_self_indices_out_3c7422(Packet):
     __call__: Call_self_indices_out_4b9a6c
-    Tensor: OperatorOf[Call_self_indices_7dcf6b]
-    Tensor_out: OperatorOf[Call_self_indices_out_784567]
+    Tensor: Operator_self_indices_7dcf6b
+    Tensor_out: Operator_self_indices_out_784567
 
-class Packet_self_indices_output_size_out_c346b1(Packet):
+class Packet_self_indices_output_size_out_64a75a(Packet):
     __call__: Call_self_indices_output_size_out_9eb054
-    default: OperatorOf[Call_self_indices_output_size_8cea2d]
-    out: OperatorOf[Call_self_indices_output_size_out_9b23e2]
+    default: Operator_self_indices_output_size_8cea2d
+    out: Operator_self_indices_output_size_out_9b23e2
 
-class Packet_self_indices_output_size_stride_padd_4e267b(Packet):
-    __call__: Call_self_indices_output_size_stride_padd_2e389e
-    default: OperatorOf[Call_self_indices_output_size_stride_padd_520f68]
-    out: OperatorOf[Call_self_indices_output_size_stride_padd_8d673b]
+class Packet_self_indices_output_size_stride_pa_e3837a(Packet):
+    __call__: Call_self_indices_output_size_stride_pa_2e389e
+    default: Operator_self_indices_output_size_stride_pa_520f68
+    out: Operator_self_indices_output_size_stride_pa_8d673b
 
-class Packet_self_indices_values_accumulate_643a8b(Packet):
+class Packet_self_indices_values_accumulate_c8d9cc(Packet):
     __call__: Call_self_indices_values_accumulate_c69daa
-    default: OperatorOf[Call_self_indices_values_accumulate_c69daa]
+    default: Operator_self_indices_values_accumulate_c69daa
 
-class Packet_self_indices_values_accumulate_out_e1fda3(Packet):
+class Packet_self_indices_values_accumulate_out_394dc0(Packet):
     __call__: Call_self_indices_values_accumulate_out_063577
-    default: OperatorOf[Call_self_indices_values_accumulate_81d67f]
-    out: OperatorOf[Call_self_indices_values_accumulate_out_5db566]
+    default: Operator_self_indices_values_accumulate_81d67f
+    out: Operator_self_indices_values_accumulate_out_5db566
 
-class Packet_self_input2_input3_left_transpose_ou_7a0f67(Packet):
-    __call__: Call_self_input2_input3_left_transpose_ou_ad24a6
-    default: OperatorOf[Call_self_input2_input3_left_transpose_18f8ae]
-    out: OperatorOf[Call_self_input2_input3_left_transpose_ou_e498c2]
+class Packet_self_input2_input3_left_transpose_bee447(Packet):
+    __call__: Call_self_input2_input3_left_transpose_ad24a6
+    default: Operator_self_input2_input3_left_transpose_18f8ae
+    out: Operator_self_input2_input3_left_transpose_e498c2
 
-class Packet_self_input2_out_14a91f(Packet):
+class Packet_self_input2_out_c488a1(Packet):
     __call__: Call_self_input2_out_0443d5
-    default: OperatorOf[Call_self_input2_6749d0]
-    out: OperatorOf[Call_self_input2_out_0349b2]
+    default: Operator_self_input2_6749d0
+    out: Operator_self_input2_out_0349b2
 
-class Packet_self_input2_upper_out_418b3d(Packet):
+class Packet_self_input2_upper_out_02425f(Packet):
     __call__: Call_self_input2_upper_out_b8bba4
-    default: OperatorOf[Call_self_input2_upper_9c6c21]
-    out: OperatorOf[Call_self_input2_upper_out_2ed2cb]
+    default: Operator_self_input2_upper_9c6c21
+    out: Operator_self_input2_upper_out_2ed2cb
 
-class Packet_self_k_dim_keepdim_values_indices_b9dedb(Packet):
+class Packet_self_k_dim_keepdim_values_indices_297037(Packet):
     __call__: Call_self_k_dim_keepdim_values_indices_18d931
-    default: OperatorOf[Call_self_k_dim_keepdim_a358c7]
-    values: OperatorOf[Call_self_k_dim_keepdim_values_indices_e408ea]
+    default: Operator_self_k_dim_keepdim_a358c7
+    values: Operator_self_k_dim_keepdim_values_indices_e408ea
 
-class Packet_self_k_dim_largest_sorted_values_ind_161401(Packet):
-    __call__: Call_self_k_dim_largest_sorted_values_ind_5dd503
-    default: OperatorOf[Call_self_k_dim_largest_sorted_6914e5]
-    values: OperatorOf[Call_self_k_dim_largest_sorted_values_ind_649712]
+class Packet_self_k_dim_largest_sorted_values_i_eff42a(Packet):
+    __call__: Call_self_k_dim_largest_sorted_values_i_5dd503
+    default: Operator_self_k_dim_largest_sorted_6914e5
+    values: Operator_self_k_dim_largest_sorted_values_i_649712
 
-class Packet_self_k_dims_out_c3bc91(Packet):
+class Packet_self_k_dims_out_aa1470(Packet):
     __call__: Call_self_k_dims_out_82637b
-    default: OperatorOf[Call_self_k_dims_7a89f2]
-    out: OperatorOf[Call_self_k_dims_out_37af50]
+    default: Operator_self_k_dims_7a89f2
+    out: Operator_self_k_dims_out_37af50
 
-class Packet_self_keepdim_dim_out_58908e(Packet):
+class Packet_self_keepdim_dim_out_9be623(Packet):
     __call__: Call_self_keepdim_dim_out_45360a
-    default: OperatorOf[Call_self_keepdim_cc9447]
-    dim: OperatorOf[Call_self_dim_keepdim_ac9511]
-    dim_out: OperatorOf[Call_self_dim_keepdim_out_e5aaa3]
-    out: OperatorOf[Call_self_keepdim_out_808b16]
+    default: Operator_self_keepdim_cc9447
+    dim: Operator_self_dim_keepdim_ac9511
+    dim_out: Operator_self_dim_keepdim_out_e5aaa3
+    out: Operator_self_keepdim_out_808b16
 
-class Packet_self_kernel_size_dilation_padding_st_795083(Packet):
-    __call__: Call_self_kernel_size_dilation_padding_st_089b46
-    default: OperatorOf[Call_self_kernel_size_dilation_padding_st_e9301f]
-    out: OperatorOf[Call_self_kernel_size_dilation_padding_st_ae5fe3]
+class Packet_self_kernel_size_dilation_padding_fe901b(Packet):
+    __call__: Call_self_kernel_size_dilation_padding_089b46
+    default: Operator_self_kernel_size_dilation_padding_e9301f
+    out: Operator_self_kernel_size_dilation_padding_ae5fe3
 
-class Packet_self_kernel_size_output_size_random_c604e5(Packet):
-    __call__: Call_self_kernel_size_output_size_random_39f623
-    default: OperatorOf[Call_self_kernel_size_output_size_random_2aaf2a]
-    output: OperatorOf[Call_self_kernel_size_output_size_random_06ee95]
+class Packet_self_kernel_size_output_size_rando_c6467c(Packet):
+    __call__: Call_self_kernel_size_output_size_rando_39f623
+    default: Operator_self_kernel_size_output_size_rando_2aaf2a
+    output: Operator_self_kernel_size_output_size_rando_06ee95
 
-class Packet_self_kernel_size_stride_padding_ceil_5da57f(Packet):
-    __call__: Call_self_kernel_size_stride_padding_ceil_add23b
-    default: OperatorOf[Call_self_kernel_size_stride_padding_ceil_98642b]
-    out: OperatorOf[Call_self_kernel_size_stride_padding_ceil_e24ca5]
+class Packet_self_kernel_size_stride_padding_ce_076c16(Packet):
+    __call__: Call_self_kernel_size_stride_padding_ce_add23b
+    default: Operator_self_kernel_size_stride_padding_ce_98642b
+    out: Operator_self_kernel_size_stride_padding_ce_e24ca5
 
-class Packet_self_kernel_size_stride_padding_ceil_967167(Packet):
-    __call__: Call_self_kernel_size_stride_padding_ceil_6b0a22
-    default: OperatorOf[Call_self_kernel_size_stride_padding_ceil_c2e81a]
-    out: OperatorOf[Call_self_kernel_size_stride_padding_ceil_de81e5]
+class Packet_self_kernel_size_stride_padding_ce_e06941(Packet):
+    __call__: Call_self_kernel_size_stride_padding_ce_66478b
+    default: Operator_self_kernel_size_stride_padding_ce_4e8062
+    out: Operator_self_kernel_size_stride_padding_ce_a3b9ba
 
-class Packet_self_kernel_size_stride_padding_ceil_f87134(Packet):
-    __call__: Call_self_kernel_size_stride_padding_ceil_66478b
-    default: OperatorOf[Call_self_kernel_size_stride_padding_ceil_4e8062]
-    out: OperatorOf[Call_self_kernel_size_stride_padding_ceil_a3b9ba]
+class Packet_self_kernel_size_stride_padding_ce_ebd42c(Packet):
+    __call__: Call_self_kernel_size_stride_padding_ce_6b0a22
+    default: Operator_self_kernel_size_stride_padding_ce_c2e81a
+    out: Operator_self_kernel_size_stride_padding_ce_de81e5
 
-class Packet_self_kernel_size_stride_padding_dila_118016(Packet):
-    __call__: Call_self_kernel_size_stride_padding_dila_93bcc0
-    default: OperatorOf[Call_self_kernel_size_stride_padding_dila_93bcc0]
+class Packet_self_kernel_size_stride_padding_di_342224(Packet):
+    __call__: Call_self_kernel_size_stride_padding_di_487f9a
+    default: Operator_self_kernel_size_stride_padding_di_487f9a
 
-class Packet_self_kernel_size_stride_padding_dila_1371de(Packet):
-    __call__: Call_self_kernel_size_stride_padding_dila_c1f590
-    default: OperatorOf[Call_self_kernel_size_stride_padding_dila_c1f590]
+class Packet_self_kernel_size_stride_padding_di_3b61f8(Packet):
+    __call__: Call_self_kernel_size_stride_padding_di_1c706e
+    default: Operator_self_kernel_size_stride_padding_di_1a4adc
+    out: Operator_self_kernel_size_stride_padding_di_2cbddc
 
-class Packet_self_kernel_size_stride_padding_dila_13afae(Packet):
-    __call__: Call_self_kernel_size_stride_padding_dila_1c706e
-    default: OperatorOf[Call_self_kernel_size_stride_padding_dila_1a4adc]
-    out: OperatorOf[Call_self_kernel_size_stride_padding_dila_2cbddc]
+class Packet_self_kernel_size_stride_padding_di_a94a74(Packet):
+    __call__: Call_self_kernel_size_stride_padding_di_dcc7e1
+    default: Operator_self_kernel_size_stride_padding_di_dcc7e1
 
-class Packet_self_kernel_size_stride_padding_dila_3f5522(Packet):
-    __call__: Call_self_kernel_size_stride_padding_dila_487f9a
-    default: OperatorOf[Call_self_kernel_size_stride_padding_dila_487f9a]
+class Packet_self_kernel_size_stride_padding_di_b50fd9(Packet):
+    __call__: Call_self_kernel_size_stride_padding_di_5216b8
+    default: Operator_self_kernel_size_stride_padding_di_c9d785
+    out: Operator_self_kernel_size_stride_padding_di_f2dfd1
 
-class Packet_self_kernel_size_stride_padding_dila_dc4a35(Packet):
-    __call__: Call_self_kernel_size_stride_padding_dila_dcc7e1
-    default: OperatorOf[Call_self_kernel_size_stride_padding_dila_dcc7e1]
+class Packet_self_kernel_size_stride_padding_di_c4e606(Packet):
+    __call__: Call_self_kernel_size_stride_padding_di_93bcc0
+    default: Operator_self_kernel_size_stride_padding_di_93bcc0
 
-class Packet_self_kernel_size_stride_padding_dila_f37079(Packet):
-    __call__: Call_self_kernel_size_stride_padding_dila_5216b8
-    default: OperatorOf[Call_self_kernel_size_stride_padding_dila_c9d785]
-    out: OperatorOf[Call_self_kernel_size_stride_padding_dila_f2dfd1]
+class Packet_self_kernel_size_stride_padding_di_f809a6(Packet):
+    __call__: Call_self_kernel_size_stride_padding_di_c1f590
+    default: Operator_self_kernel_size_stride_padding_di_c1f590
 
-class Packet_self_lambd_generator_d39fbf(Packet):
+class Packet_self_lambd_generator_7177b9(Packet):
     __call__: Call_self_lambd_generator_c7d001
-    default: OperatorOf[Call_self_lambd_generator_c7d001]
+    default: Operator_self_lambd_generator_c7d001
 
-class Packet_self_lambd_generator_out_d14c10(Packet):
+class Packet_self_lambd_generator_out_b6aec3(Packet):
     __call__: Call_self_lambd_generator_out_b0fc6e
-    default: OperatorOf[Call_self_lambd_generator_c7d001]
-    out: OperatorOf[Call_self_lambd_generator_out_1c6d7b]
+    default: Operator_self_lambd_generator_c7d001
+    out: Operator_self_lambd_generator_out_1c6d7b
 
-class Packet_self_lambd_out_dedb2f(Packet):
+class Packet_self_lambd_out_f7edd5(Packet):
     __call__: Call_self_lambd_out_8719f5
-    default: OperatorOf[Call_self_lambd_73e9fd]
-    out: OperatorOf[Call_self_lambd_out_bbed4d]
+    default: Operator_self_lambd_73e9fd
+    out: Operator_self_lambd_out_bbed4d
 
-class Packet_self_lower_upper_training_generator_cb8832(Packet):
-    __call__: Call_self_lower_upper_training_generator_271b1c
-    default: OperatorOf[Call_self_lower_upper_training_generator_271b1c]
+class Packet_self_lower_upper_training_generato_68f783(Packet):
+    __call__: Call_self_lower_upper_training_generato_271b1c
+    default: Operator_self_lower_upper_training_generato_271b1c
 
-class Packet_self_mantissa_exponent_633d29(Packet):
+class Packet_self_mantissa_exponent_e1f19d(Packet):
     __call__: Call_self_mantissa_exponent_5dcf19
-    Tensor: OperatorOf[Call_self_81ab8f]
-    Tensor_out: OperatorOf[Call_self_mantissa_exponent_b5b995]
+    Tensor: Operator_self_81ab8f
+    Tensor_out: Operator_self_mantissa_exponent_b5b995
 
-class Packet_self_mask_indices_fill_e674a9(Packet):
+class Packet_self_mask_indices_fill_d8bec7(Packet):
     __call__: Call_self_mask_indices_fill_c09e4b
-    default: OperatorOf[Call_self_mask_indices_fill_c09e4b]
+    default: Operator_self_mask_indices_fill_c09e4b
 
-class Packet_self_mask_indices_values_0580d4(Packet):
+class Packet_self_mask_indices_values_07813f(Packet):
     __call__: Call_self_mask_indices_values_fac408
-    default: OperatorOf[Call_self_mask_indices_values_fac408]
+    default: Operator_self_mask_indices_values_fac408
 
-class Packet_self_mask_out_ae57be(Packet):
+class Packet_self_mask_out_44f8e9(Packet):
     __call__: Call_self_mask_out_f90f73
-    default: OperatorOf[Call_self_mask_084743]
-    out: OperatorOf[Call_self_mask_out_3d4728]
+    default: Operator_self_mask_084743
+    out: Operator_self_mask_out_3d4728
 
-class Packet_self_mask_source_159a51(Packet):
+class Packet_self_mask_source_cebde1(Packet):
     __call__: Call_self_mask_source_76f6d9
-    default: OperatorOf[Call_self_mask_source_76f6d9]
+    default: Operator_self_mask_source_76f6d9
 
-class Packet_self_mask_source_out_813a5f(Packet):
+class Packet_self_mask_source_out_4eabbe(Packet):
     __call__: Call_self_mask_source_out_9ce100
-    default: OperatorOf[Call_self_mask_source_de431e]
-    out: OperatorOf[Call_self_mask_source_out_052990]
+    default: Operator_self_mask_source_de431e
+    out: Operator_self_mask_source_out_052990
 
-class Packet_self_mask_value_54473a(Packet):
+class Packet_self_mask_value_e2535c(Packet):
     __call__: Call_self_mask_value_6e4334
-    Scalar: OperatorOf[Call_self_mask_value_8c7e51]
-    Tensor: OperatorOf[Call_self_mask_value_d4adaa]
+    Scalar: Operator_self_mask_value_8c7e51
+    Tensor: Operator_self_mask_value_d4adaa
 
-class Packet_self_mask_value_out_a96772(Packet):
+class Packet_self_mask_value_out_8675bf(Packet):
     __call__: Call_self_mask_value_out_6a0a50
-    Scalar: OperatorOf[Call_self_mask_value_9b8a7c]
-    Tensor: OperatorOf[Call_self_mask_value_26c6e0]
-    Scalar_out: OperatorOf[Call_self_mask_value_out_95e43a]
-    Tensor_out: OperatorOf[Call_self_mask_value_out_b51e35]
+    Scalar: Operator_self_mask_value_9b8a7c
+    Tensor: Operator_self_mask_value_26c6e0
+    Scalar_out: Operator_self_mask_value_out_95e43a
+    Tensor_out: Operator_self_mask_value_out_b51e35
 
-class Packet_self_mat1_mat2_beta_alpha_cb6e2c(Packet):
+class Packet_self_mat1_mat2_beta_alpha_074778(Packet):
     __call__: Call_self_mat1_mat2_beta_alpha_ff5f2a
-    default: OperatorOf[Call_self_mat1_mat2_beta_alpha_ff5f2a]
+    default: Operator_self_mat1_mat2_beta_alpha_ff5f2a
 
-class Packet_self_mat1_mat2_beta_alpha_out_050e60(Packet):
+class Packet_self_mat1_mat2_beta_alpha_out_858e7f(Packet):
     __call__: Call_self_mat1_mat2_beta_alpha_out_9c22d1
-    default: OperatorOf[Call_self_mat1_mat2_beta_alpha_13d78f]
-    out: OperatorOf[Call_self_mat1_mat2_beta_alpha_out_096574]
+    default: Operator_self_mat1_mat2_beta_alpha_13d78f
+    out: Operator_self_mat1_mat2_beta_alpha_out_096574
 
-class Packet_self_mat2_out_d93151(Packet):
+class Packet_self_mat2_out_2981c1(Packet):
     __call__: Call_self_mat2_out_f2f147
-    default: OperatorOf[Call_self_mat2_ed0884]
-    out: OperatorOf[Call_self_mat2_out_cbb044]
+    default: Operator_self_mat2_ed0884
+    out: Operator_self_mat2_out_cbb044
 
-class Packet_self_mat_vec_beta_alpha_836b78(Packet):
+class Packet_self_mat_vec_beta_alpha_64a3ef(Packet):
     __call__: Call_self_mat_vec_beta_alpha_3c5dea
-    default: OperatorOf[Call_self_mat_vec_beta_alpha_3c5dea]
+    default: Operator_self_mat_vec_beta_alpha_3c5dea
 
-class Packet_self_mat_vec_beta_alpha_out_9edf54(Packet):
+class Packet_self_mat_vec_beta_alpha_out_1a423a(Packet):
     __call__: Call_self_mat_vec_beta_alpha_out_ef9600
-    default: OperatorOf[Call_self_mat_vec_beta_alpha_467e1a]
-    out: OperatorOf[Call_self_mat_vec_beta_alpha_out_915a58]
+    default: Operator_self_mat_vec_beta_alpha_467e1a
+    out: Operator_self_mat_vec_beta_alpha_out_915a58
 
-class Packet_self_max_ee606e(Packet):
+class Packet_self_max_7cd3db(Packet):
     __call__: Call_self_max_19153c
-    default: OperatorOf[Call_self_max_ce2c8e]
-    Tensor: OperatorOf[Call_self_max_dbf511]
+    default: Operator_self_max_ce2c8e
+    Tensor: Operator_self_max_dbf511
 
-class Packet_self_max_out_abc844(Packet):
+class Packet_self_max_out_79dcdd(Packet):
     __call__: Call_self_max_out_52e87d
-    default: OperatorOf[Call_self_max_ce2c8e]
-    Tensor: OperatorOf[Call_self_max_c56c28]
-    out: OperatorOf[Call_self_max_out_9c1bbe]
-    Tensor_out: OperatorOf[Call_self_max_out_148f35]
+    default: Operator_self_max_ce2c8e
+    Tensor: Operator_self_max_c56c28
+    out: Operator_self_max_out_9c1bbe
+    Tensor_out: Operator_self_max_out_148f35
 
-class Packet_self_mean_std_generator_268c6b(Packet):
-    __call__: Call_self_mean_std_generator_63e037
-    default: OperatorOf[Call_self_mean_std_generator_63e037]
-
-class Packet_self_mean_std_generator_fccf23(Packet):
+class Packet_self_mean_std_generator_01cde3(Packet):
     __call__: Call_self_mean_std_generator_533693
-    default: OperatorOf[Call_self_mean_std_generator_533693]
+    default: Operator_self_mean_std_generator_533693
 
-class Packet_self_mean_std_generator_out_b7e26d(Packet):
+class Packet_self_mean_std_generator_bef497(Packet):
+    __call__: Call_self_mean_std_generator_63e037
+    default: Operator_self_mean_std_generator_63e037
+
+class Packet_self_mean_std_generator_out_16f2d3(Packet):
     __call__: Call_self_mean_std_generator_out_1c53fb
-    default: OperatorOf[Call_self_mean_std_generator_533693]
-    out: OperatorOf[Call_self_mean_std_generator_out_3dec6f]
+    default: Operator_self_mean_std_generator_533693
+    out: Operator_self_mean_std_generator_out_3dec6f
 
-class Packet_self_mean_std_generator_out_size_dty_85c405(Packet):
-    __call__: Call_self_mean_std_generator_out_size_dty_713ffb
-    out: OperatorOf[Call_self_mean_std_generator_out_cb3e13]
-    Tensor_float: OperatorOf[Call_mean_std_generator_22d395]
-    Tensor_float_out: OperatorOf[Call_mean_std_generator_out_76bffe]
-    float_Tensor: OperatorOf[Call_mean_std_generator_a5c0a1]
-    float_Tensor_out: OperatorOf[Call_mean_std_generator_out_bbc510]
-    Tensor_Tensor: OperatorOf[Call_mean_std_generator_bbf818]
-    Tensor_Tensor_out: OperatorOf[Call_mean_std_generator_out_6c00e1]
-    float_float: OperatorOf[Call_mean_std_size_generator_dtype_layout_083760]
-    float_float_out: OperatorOf[Call_mean_std_size_generator_out_cfeeb7]
+class Packet_self_mean_std_generator_out_size_d_8b5fb2(Packet):
+    __call__: Call_self_mean_std_generator_out_size_d_713ffb
+    out: Operator_self_mean_std_generator_out_cb3e13
+    Tensor_float: Operator_mean_std_generator_22d395
+    Tensor_float_out: Operator_mean_std_generator_out_76bffe
+    float_Tensor: Operator_mean_std_generator_a5c0a1
+    float_Tensor_out: Operator_mean_std_generator_out_bbc510
+    Tensor_Tensor: Operator_mean_std_generator_bbf818
+    Tensor_Tensor_out: Operator_mean_std_generator_out_6c00e1
+    float_float: Operator_mean_std_size_generator_dtype_layo_083760
+    float_float_out: Operator_mean_std_size_generator_out_cfeeb7
 
-class Packet_self_median_sigma_generator_8422e8(Packet):
+class Packet_self_median_sigma_generator_44a9e0(Packet):
     __call__: Call_self_median_sigma_generator_b1051f
-    default: OperatorOf[Call_self_median_sigma_generator_b1051f]
+    default: Operator_self_median_sigma_generator_b1051f
 
-class Packet_self_median_sigma_generator_out_bf46e6(Packet):
+class Packet_self_median_sigma_generator_out_458907(Packet):
     __call__: Call_self_median_sigma_generator_out_ff2af7
-    default: OperatorOf[Call_self_median_sigma_generator_b1051f]
-    out: OperatorOf[Call_self_median_sigma_generator_out_5daf98]
+    default: Operator_self_median_sigma_generator_b1051f
+    out: Operator_self_median_sigma_generator_out_5daf98
 
-class Packet_self_memory_format_d3348b(Packet):
+class Packet_self_memory_format_49670f(Packet):
     __call__: Call_self_memory_format_2c30cb
-    default: OperatorOf[Call_self_memory_format_2c30cb]
+    default: Operator_self_memory_format_2c30cb
 
-class Packet_self_memory_format_out_b174e4(Packet):
+class Packet_self_memory_format_out_cb0212(Packet):
     __call__: Call_self_memory_format_out_52a4e9
-    default: OperatorOf[Call_self_memory_format_e6cc50]
-    out: OperatorOf[Call_self_memory_format_out_b669a3]
+    default: Operator_self_memory_format_e6cc50
+    out: Operator_self_memory_format_out_b669a3
 
-class Packet_self_min_978218(Packet):
+class Packet_self_min_13de99(Packet):
     __call__: Call_self_min_f43811
-    default: OperatorOf[Call_self_min_b9d09e]
-    Tensor: OperatorOf[Call_self_min_ef2fe5]
+    default: Operator_self_min_b9d09e
+    Tensor: Operator_self_min_ef2fe5
 
-class Packet_self_min_max_047b21(Packet):
+class Packet_self_min_max_1583be(Packet):
     __call__: Call_self_min_max_4636fd
-    default: OperatorOf[Call_self_min_max_472887]
-    Tensor: OperatorOf[Call_self_min_max_93c6e7]
+    default: Operator_self_min_max_472887
+    Tensor: Operator_self_min_max_93c6e7
 
-class Packet_self_min_max_out_55eb61(Packet):
+class Packet_self_min_max_out_76718d(Packet):
     __call__: Call_self_min_max_out_22f836
-    default: OperatorOf[Call_self_min_max_472887]
-    out: OperatorOf[Call_self_min_max_out_95c120]
-    Tensor: OperatorOf[Call_self_min_max_d7edb5]
-    Tensor_out: OperatorOf[Call_self_min_max_out_759ea5]
+    default: Operator_self_min_max_472887
+    out: Operator_self_min_max_out_95c120
+    Tensor: Operator_self_min_max_d7edb5
+    Tensor_out: Operator_self_min_max_out_759ea5
 
-class Packet_self_min_max_out_d18306(Packet):
+class Packet_self_min_max_out_a7b77e(Packet):
     __call__: Call_self_min_max_out_73a31e
-    default: OperatorOf[Call_self_min_max_472887]
-    Tensor: OperatorOf[Call_self_min_max_d7edb5]
-    out: OperatorOf[Call_self_min_max_out_95c120]
-    Tensor_out: OperatorOf[Call_self_min_max_out_759ea5]
+    default: Operator_self_min_max_472887
+    Tensor: Operator_self_min_max_d7edb5
+    out: Operator_self_min_max_out_95c120
+    Tensor_out: Operator_self_min_max_out_759ea5
 
-class Packet_self_min_out_9cbd6d(Packet):
+class Packet_self_min_out_e9e1ae(Packet):
     __call__: Call_self_min_out_cbe4bb
-    default: OperatorOf[Call_self_min_b9d09e]
-    Tensor: OperatorOf[Call_self_min_c90ac5]
-    out: OperatorOf[Call_self_min_out_d2c19f]
-    Tensor_out: OperatorOf[Call_self_min_out_9cdb16]
+    default: Operator_self_min_b9d09e
+    Tensor: Operator_self_min_c90ac5
+    out: Operator_self_min_out_d2c19f
+    Tensor_out: Operator_self_min_out_9cdb16
 
-class Packet_self_min_val_max_val_686e01(Packet):
+class Packet_self_min_val_max_val_d350ec(Packet):
     __call__: Call_self_min_val_max_val_8fea7c
-    default: OperatorOf[Call_self_min_val_max_val_8fea7c]
+    default: Operator_self_min_val_max_val_8fea7c
 
-class Packet_self_min_val_max_val_out_e22d9b(Packet):
+class Packet_self_min_val_max_val_out_6d475f(Packet):
     __call__: Call_self_min_val_max_val_out_d07ed3
-    default: OperatorOf[Call_self_min_val_max_val_8fea7c]
-    out: OperatorOf[Call_self_min_val_max_val_out_253496]
+    default: Operator_self_min_val_max_val_8fea7c
+    out: Operator_self_min_val_max_val_out_253496
 
-class Packet_self_n_24843f(Packet):
+class Packet_self_n_af8471(Packet):
     __call__: Call_self_n_e9d363
-    default: OperatorOf[Call_self_n_e9d363]
+    default: Operator_self_n_e9d363
 
-class Packet_self_n_dim_norm_out_c9650b(Packet):
+class Packet_self_n_dim_norm_out_3ea92a(Packet):
     __call__: Call_self_n_dim_norm_out_1b2700
-    default: OperatorOf[Call_self_n_dim_norm_cacb94]
-    out: OperatorOf[Call_self_n_dim_norm_out_acdc81]
+    default: Operator_self_n_dim_norm_cacb94
+    out: Operator_self_n_dim_norm_out_acdc81
 
-class Packet_self_n_dim_prepend_append_out_5185d0(Packet):
+class Packet_self_n_dim_prepend_append_out_7bb958(Packet):
     __call__: Call_self_n_dim_prepend_append_out_32668e
-    default: OperatorOf[Call_self_n_dim_prepend_append_071cc3]
-    out: OperatorOf[Call_self_n_dim_prepend_append_out_e3a1c0]
+    default: Operator_self_n_dim_prepend_append_071cc3
+    out: Operator_self_n_dim_prepend_append_out_e3a1c0
 
-class Packet_self_n_fft_hop_length_win_length_win_673833(Packet):
-    __call__: Call_self_n_fft_hop_length_win_length_win_9e5c91
-    default: OperatorOf[Call_self_n_fft_hop_length_win_length_win_e77ad6]
-    center: OperatorOf[Call_self_n_fft_hop_length_win_length_win_f260f3]
+class Packet_self_n_fft_hop_length_win_length_w_884abc(Packet):
+    __call__: Call_self_n_fft_hop_length_win_length_w_179ade
+    default: Operator_self_n_fft_hop_length_win_length_w_179ade
 
-class Packet_self_n_fft_hop_length_win_length_win_99a54e(Packet):
-    __call__: Call_self_n_fft_hop_length_win_length_win_179ade
-    default: OperatorOf[Call_self_n_fft_hop_length_win_length_win_179ade]
+class Packet_self_n_fft_hop_length_win_length_w_bb0c19(Packet):
+    __call__: Call_self_n_fft_hop_length_win_length_w_9e5c91
+    default: Operator_self_n_fft_hop_length_win_length_w_e77ad6
+    center: Operator_self_n_fft_hop_length_win_length_w_f260f3
 
-class Packet_self_n_out_2571e3(Packet):
+class Packet_self_n_out_a628c6(Packet):
     __call__: Call_self_n_out_a5cd42
-    default: OperatorOf[Call_self_n_e9d363]
-    out: OperatorOf[Call_self_n_out_e67afe]
+    default: Operator_self_n_e9d363
+    out: Operator_self_n_out_e67afe
 
-class Packet_self_nan_posinf_neginf_937870(Packet):
+class Packet_self_nan_posinf_neginf_3f7a45(Packet):
     __call__: Call_self_nan_posinf_neginf_2af6b6
-    default: OperatorOf[Call_self_nan_posinf_neginf_2af6b6]
+    default: Operator_self_nan_posinf_neginf_2af6b6
 
-class Packet_self_nan_posinf_neginf_out_262533(Packet):
+class Packet_self_nan_posinf_neginf_out_f04c12(Packet):
     __call__: Call_self_nan_posinf_neginf_out_72d1ab
-    default: OperatorOf[Call_self_nan_posinf_neginf_2af6b6]
-    out: OperatorOf[Call_self_nan_posinf_neginf_out_205c62]
+    default: Operator_self_nan_posinf_neginf_2af6b6
+    out: Operator_self_nan_posinf_neginf_out_205c62
 
-class Packet_self_negative_slope_3b78ae(Packet):
+class Packet_self_negative_slope_9f1281(Packet):
     __call__: Call_self_negative_slope_597eba
-    default: OperatorOf[Call_self_negative_slope_597eba]
+    default: Operator_self_negative_slope_597eba
 
-class Packet_self_negative_slope_out_571c20(Packet):
+class Packet_self_negative_slope_out_650d7c(Packet):
     __call__: Call_self_negative_slope_out_6af919
-    default: OperatorOf[Call_self_negative_slope_597eba]
-    out: OperatorOf[Call_self_negative_slope_out_954aeb]
+    default: Operator_self_negative_slope_597eba
+    out: Operator_self_negative_slope_out_954aeb
 
-class Packet_self_noise_lower_upper_training_gene_057eec(Packet):
-    __call__: Call_self_noise_lower_upper_training_gene_b74595
-    default: OperatorOf[Call_self_noise_lower_upper_training_gene_b74595]
+class Packet_self_noise_lower_upper_training_ge_68f384(Packet):
+    __call__: Call_self_noise_lower_upper_training_ge_b74595
+    default: Operator_self_noise_lower_upper_training_ge_b74595
 
-class Packet_self_noise_lower_upper_training_gene_31888c(Packet):
-    __call__: Call_self_noise_lower_upper_training_gene_053fe5
-    default: OperatorOf[Call_self_noise_lower_upper_training_gene_060d7e]
-    out: OperatorOf[Call_self_noise_lower_upper_training_gene_24076d]
+class Packet_self_noise_lower_upper_training_ge_70f1da(Packet):
+    __call__: Call_self_noise_lower_upper_training_ge_053fe5
+    default: Operator_self_noise_lower_upper_training_ge_060d7e
+    out: Operator_self_noise_lower_upper_training_ge_24076d
 
-class Packet_self_noise_lower_upper_training_gene_530e03(Packet):
-    __call__: Call_self_noise_lower_upper_training_gene_efee9f
-    default: OperatorOf[Call_self_noise_lower_upper_training_gene_efee9f]
+class Packet_self_noise_lower_upper_training_ge_8e5093(Packet):
+    __call__: Call_self_noise_lower_upper_training_ge_efee9f
+    default: Operator_self_noise_lower_upper_training_ge_efee9f
 
-class Packet_self_num_classes_243be8(Packet):
+class Packet_self_num_classes_1c43f1(Packet):
     __call__: Call_self_num_classes_16cd95
-    default: OperatorOf[Call_self_num_classes_16cd95]
+    default: Operator_self_num_classes_16cd95
 
-class Packet_self_num_samples_replacement_generat_589446(Packet):
-    __call__: Call_self_num_samples_replacement_generat_d78c09
-    default: OperatorOf[Call_self_num_samples_replacement_generat_227b66]
-    out: OperatorOf[Call_self_num_samples_replacement_generat_a0e0dc]
+class Packet_self_num_samples_replacement_gener_282507(Packet):
+    __call__: Call_self_num_samples_replacement_gener_d78c09
+    default: Operator_self_num_samples_replacement_gener_227b66
+    out: Operator_self_num_samples_replacement_gener_a0e0dc
 
-class Packet_self_offset_67c181(Packet):
+class Packet_self_offset_7df872(Packet):
     __call__: Call_self_offset_5dde60
-    default: OperatorOf[Call_self_offset_5dde60]
+    default: Operator_self_offset_5dde60
 
-class Packet_self_offset_dim1_dim2_48c44c(Packet):
+class Packet_self_offset_dim1_dim2_83d5c2(Packet):
     __call__: Call_self_offset_dim1_dim2_a74b25
-    default: OperatorOf[Call_self_offset_dim1_dim2_a74b25]
+    default: Operator_self_offset_dim1_dim2_a74b25
 
-class Packet_self_offset_dim1_dim2_out_7022d7(Packet):
-    __call__: Call_self_offset_dim1_dim2_out_acc6ee
-    default: OperatorOf[Call_self_offset_dim1_dim2_18fef4]
-    out: OperatorOf[Call_self_offset_dim1_dim2_out_dfa061]
-
-class Packet_self_offset_dim1_dim2_out_802ef7(Packet):
+class Packet_self_offset_dim1_dim2_out_1b60e9(Packet):
     __call__: Call_self_offset_dim1_dim2_out_736452
-    default: OperatorOf[Call_self_offset_dim1_dim2_a74b25]
-    out: OperatorOf[Call_self_offset_dim1_dim2_out_4c82f3]
+    default: Operator_self_offset_dim1_dim2_a74b25
+    out: Operator_self_offset_dim1_dim2_out_4c82f3
 
-class Packet_self_ord_dim_keepdim_dtype_out_4c582d(Packet):
+class Packet_self_offset_dim1_dim2_out_ce86d4(Packet):
+    __call__: Call_self_offset_dim1_dim2_out_acc6ee
+    default: Operator_self_offset_dim1_dim2_18fef4
+    out: Operator_self_offset_dim1_dim2_out_dfa061
+
+class Packet_self_ord_dim_keepdim_dtype_out_1c80da(Packet):
     __call__: Call_self_ord_dim_keepdim_dtype_out_b5abd2
-    default: OperatorOf[Call_self_ord_dim_keepdim_dtype_fb6dd5]
-    out: OperatorOf[Call_self_ord_dim_keepdim_dtype_out_219c4a]
-    ord_str: OperatorOf[Call_self_ord_dim_keepdim_dtype_1ce3ec]
-    ord_str_out: OperatorOf[Call_self_ord_dim_keepdim_dtype_out_cd063e]
+    default: Operator_self_ord_dim_keepdim_dtype_fb6dd5
+    out: Operator_self_ord_dim_keepdim_dtype_out_219c4a
+    ord_str: Operator_self_ord_dim_keepdim_dtype_1ce3ec
+    ord_str_out: Operator_self_ord_dim_keepdim_dtype_out_cd063e
 
-class Packet_self_ord_dim_keepdim_dtype_out_7ff97d(Packet):
-    __call__: Call_self_ord_dim_keepdim_dtype_out_d0f566
-    default: OperatorOf[Call_self_ord_dim_keepdim_dtype_57a63e]
-    out: OperatorOf[Call_self_ord_dim_keepdim_dtype_out_84e450]
-    str_ord: OperatorOf[Call_self_ord_dim_keepdim_dtype_ea0fb3]
-    str_ord_out: OperatorOf[Call_self_ord_dim_keepdim_dtype_out_fb53af]
-
-class Packet_self_ord_dim_keepdim_dtype_out_833173(Packet):
+class Packet_self_ord_dim_keepdim_dtype_out_d31f4d(Packet):
     __call__: Call_self_ord_dim_keepdim_dtype_out_5a372a
-    default: OperatorOf[Call_self_ord_dim_keepdim_dtype_5d24c8]
-    out: OperatorOf[Call_self_ord_dim_keepdim_dtype_out_48f632]
+    default: Operator_self_ord_dim_keepdim_dtype_5d24c8
+    out: Operator_self_ord_dim_keepdim_dtype_out_48f632
 
-class Packet_self_other_54c91b(Packet):
-    __call__: Call_self_other_2d85a7
-    default: OperatorOf[Call_self_other_2d85a7]
+class Packet_self_ord_dim_keepdim_dtype_out_f4741a(Packet):
+    __call__: Call_self_ord_dim_keepdim_dtype_out_d0f566
+    default: Operator_self_ord_dim_keepdim_dtype_57a63e
+    out: Operator_self_ord_dim_keepdim_dtype_out_84e450
+    str_ord: Operator_self_ord_dim_keepdim_dtype_ea0fb3
+    str_ord_out: Operator_self_ord_dim_keepdim_dtype_out_fb53af
 
-class Packet_self_other_alpha_3518ba(Packet):
-    __call__: Call_self_other_alpha_fac254
-    Tensor: OperatorOf[Call_self_other_alpha_0f49d5]
-    Scalar: OperatorOf[Call_self_other_alpha_ad731d]
-
-class Packet_self_other_alpha_out_3dce98(Packet):
-    __call__: Call_self_other_alpha_out_302a4b
-    Tensor: OperatorOf[Call_self_other_alpha_36c536]
-    Scalar: OperatorOf[Call_self_other_alpha_ad731d]
-    Tensor_out: OperatorOf[Call_self_other_alpha_out_3a7257]
-    Scalar_out: OperatorOf[Call_self_other_alpha_out_51bd19]
-
-class Packet_self_other_alpha_out_693ff0(Packet):
-    __call__: Call_self_other_alpha_out_a4ade5
-    Tensor: OperatorOf[Call_self_other_alpha_36c536]
-    out: OperatorOf[Call_self_other_alpha_out_3a7257]
-    Scalar: OperatorOf[Call_self_other_alpha_ad731d]
-
-class Packet_self_other_alpha_out_724887(Packet):
-    __call__: Call_self_other_alpha_out_302a4b
-    Tensor: OperatorOf[Call_self_other_alpha_36c536]
-    Scalar: OperatorOf[Call_self_other_alpha_ad731d]
-    out: OperatorOf[Call_self_other_alpha_out_3a7257]
-    Scalar_out: OperatorOf[Call_self_other_alpha_out_51bd19]
-
-class Packet_self_other_c0b259(Packet):
+class Packet_self_other_006a35(Packet):
     __call__: Call_self_other_49fb8b
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Tensor: OperatorOf[Call_self_other_36e107]
+    Scalar: Operator_self_other_cae022
+    Tensor: Operator_self_other_36e107
 
-class Packet_self_other_df23ac(Packet):
-    __call__: Call_self_other_d5d065
-    Tensor: OperatorOf[Call_self_other_36e107]
-    Tensor_Scalar: OperatorOf[Call_self_other_cae022]
-
-class Packet_self_other_dim_out_741ce4(Packet):
-    __call__: Call_self_other_dim_out_cf23bf
-    default: OperatorOf[Call_self_other_dim_4d50bb]
-    out: OperatorOf[Call_self_other_dim_out_564805]
-
-class Packet_self_other_dim_out_e0a15c(Packet):
-    __call__: Call_self_other_dim_out_31698f
-    default: OperatorOf[Call_self_other_dim_5f830b]
-    out: OperatorOf[Call_self_other_dim_out_4bd26a]
-
-class Packet_self_other_dims_out_146ef0(Packet):
-    __call__: Call_self_other_dims_out_ec92eb
-    default: OperatorOf[Call_self_other_dims_0a7cca]
-    out: OperatorOf[Call_self_other_dims_out_818b12]
-
-class Packet_self_other_dims_self_dims_other_out_51662d(Packet):
-    __call__: Call_self_other_dims_self_dims_other_out_6cf40c
-    default: OperatorOf[Call_self_other_dims_self_dims_other_a84363]
-    out: OperatorOf[Call_self_other_dims_self_dims_other_out_e65545]
-
-class Packet_self_other_e3c03d(Packet):
-    __call__: Call_self_other_36e107
-    default: OperatorOf[Call_self_other_36e107]
-
-class Packet_self_other_ea31c6(Packet):
-    __call__: Call_self_other_d5d065
-    Tensor: OperatorOf[Call_self_other_36e107]
-    Scalar_Other: OperatorOf[Call_self_other_cae022]
-
-class Packet_self_other_eab445(Packet):
-    __call__: Call_self_other_d5d065
-    Tensor: OperatorOf[Call_self_other_36e107]
-    Scalar: OperatorOf[Call_self_other_cae022]
-
-class Packet_self_other_f28801(Packet):
-    __call__: Call_self_other_974e27
-    default: OperatorOf[Call_self_other_974e27]
-
-class Packet_self_other_f74750(Packet):
+class Packet_self_other_0091f9(Packet):
     __call__: Call_self_other_7914ec
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Tensor: OperatorOf[Call_self_other_2d85a7]
+    Scalar: Operator_self_other_cae022
+    Tensor: Operator_self_other_2d85a7
 
-class Packet_self_other_out_054f35(Packet):
-    __call__: Call_self_other_out_80a19b
-    default: OperatorOf[Call_self_other_2d85a7]
-    self_scalar: OperatorOf[Call_self_other_040a8e]
-    other_scalar: OperatorOf[Call_self_other_cae022]
-    out: OperatorOf[Call_self_other_out_51f117]
-    self_scalar_out: OperatorOf[Call_self_other_out_e9e375]
-    other_scalar_out: OperatorOf[Call_self_other_out_3de1e6]
+class Packet_self_other_15ce9c(Packet):
+    __call__: Call_self_other_36e107
+    default: Operator_self_other_36e107
 
-class Packet_self_other_out_1e7a43(Packet):
-    __call__: Call_self_other_out_64d1e1
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    OutTensor: OperatorOf[Call_self_other_out_51f117]
-    Scalar_Self: OperatorOf[Call_self_other_040a8e]
-    OutScalar_Self: OperatorOf[Call_self_other_out_e9e375]
-    Scalar_Other: OperatorOf[Call_self_other_cae022]
-    OutScalar_Other: OperatorOf[Call_self_other_out_3de1e6]
+class Packet_self_other_34a0d2(Packet):
+    __call__: Call_self_other_2d85a7
+    default: Operator_self_other_2d85a7
 
-class Packet_self_other_out_45f9f7(Packet):
+class Packet_self_other_5441be(Packet):
+    __call__: Call_self_other_d5d065
+    Tensor: Operator_self_other_36e107
+    Scalar: Operator_self_other_cae022
+
+class Packet_self_other_alpha_a93844(Packet):
+    __call__: Call_self_other_alpha_fac254
+    Tensor: Operator_self_other_alpha_0f49d5
+    Scalar: Operator_self_other_alpha_ad731d
+
+class Packet_self_other_alpha_out_1ff79d(Packet):
+    __call__: Call_self_other_alpha_out_302a4b
+    Tensor: Operator_self_other_alpha_36c536
+    Scalar: Operator_self_other_alpha_ad731d
+    out: Operator_self_other_alpha_out_3a7257
+    Scalar_out: Operator_self_other_alpha_out_51bd19
+
+class Packet_self_other_alpha_out_85bc1f(Packet):
+    __call__: Call_self_other_alpha_out_302a4b
+    Tensor: Operator_self_other_alpha_36c536
+    Scalar: Operator_self_other_alpha_ad731d
+    Tensor_out: Operator_self_other_alpha_out_3a7257
+    Scalar_out: Operator_self_other_alpha_out_51bd19
+
+class Packet_self_other_alpha_out_d6910f(Packet):
+    __call__: Call_self_other_alpha_out_a4ade5
+    Tensor: Operator_self_other_alpha_36c536
+    out: Operator_self_other_alpha_out_3a7257
+    Scalar: Operator_self_other_alpha_ad731d
+
+class Packet_self_other_bf76f0(Packet):
+    __call__: Call_self_other_d5d065
+    Tensor: Operator_self_other_36e107
+    Scalar_Other: Operator_self_other_cae022
+
+class Packet_self_other_d995a5(Packet):
+    __call__: Call_self_other_d5d065
+    Tensor: Operator_self_other_36e107
+    Tensor_Scalar: Operator_self_other_cae022
+
+class Packet_self_other_dim_out_1f3054(Packet):
+    __call__: Call_self_other_dim_out_cf23bf
+    default: Operator_self_other_dim_4d50bb
+    out: Operator_self_other_dim_out_564805
+
+class Packet_self_other_dim_out_ebcb4f(Packet):
+    __call__: Call_self_other_dim_out_31698f
+    default: Operator_self_other_dim_5f830b
+    out: Operator_self_other_dim_out_4bd26a
+
+class Packet_self_other_dims_out_26b305(Packet):
+    __call__: Call_self_other_dims_out_ec92eb
+    default: Operator_self_other_dims_0a7cca
+    out: Operator_self_other_dims_out_818b12
+
+class Packet_self_other_dims_self_dims_other_ou_35e275(Packet):
+    __call__: Call_self_other_dims_self_dims_other_ou_6cf40c
+    default: Operator_self_other_dims_self_dims_other_a84363
+    out: Operator_self_other_dims_self_dims_other_ou_e65545
+
+class Packet_self_other_e335f4(Packet):
+    __call__: Call_self_other_974e27
+    default: Operator_self_other_974e27
+
+class Packet_self_other_out_186ed0(Packet):
     __call__: Call_self_other_out_8cce52
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    Tensor_Scalar: OperatorOf[Call_self_other_cae022]
-    Scalar_Tensor: OperatorOf[Call_self_other_040a8e]
-    Tensor_out: OperatorOf[Call_self_other_out_51f117]
-    Tensor_Scalar_out: OperatorOf[Call_self_other_out_3de1e6]
-    Scalar_Tensor_out: OperatorOf[Call_self_other_out_e9e375]
+    Tensor: Operator_self_other_2d85a7
+    Tensor_Scalar: Operator_self_other_cae022
+    Scalar_Tensor: Operator_self_other_040a8e
+    Tensor_out: Operator_self_other_out_51f117
+    Tensor_Scalar_out: Operator_self_other_out_3de1e6
+    Scalar_Tensor_out: Operator_self_other_out_e9e375
 
-class Packet_self_other_out_47bed9(Packet):
+class Packet_self_other_out_471c06(Packet):
+    __call__: Call_self_other_out_7890b9
+    Tensor: Operator_self_other_2d85a7
+    Scalar: Operator_self_other_cae022
+    out: Operator_self_other_out_51f117
+    Scalar_out: Operator_self_other_out_3de1e6
+
+class Packet_self_other_out_4ef61b(Packet):
     __call__: Call_self_other_out_3eb8c3
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Scalar_out: OperatorOf[Call_self_other_out_3de1e6]
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    Tensor_out: OperatorOf[Call_self_other_out_51f117]
+    Scalar: Operator_self_other_cae022
+    Scalar_out: Operator_self_other_out_3de1e6
+    Tensor: Operator_self_other_2d85a7
+    Tensor_out: Operator_self_other_out_51f117
 
-class Packet_self_other_out_57b893(Packet):
-    __call__: Call_self_other_out_883234
-    default: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Scalar_out: OperatorOf[Call_self_other_out_3de1e6]
-
-class Packet_self_other_out_5cc882(Packet):
-    __call__: Call_self_other_out_7890b9
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    Scalar: OperatorOf[Call_self_other_cae022]
-    out: OperatorOf[Call_self_other_out_51f117]
-    Scalar_out: OperatorOf[Call_self_other_out_3de1e6]
-
-class Packet_self_other_out_6875d6(Packet):
-    __call__: Call_self_other_out_1a5280
-    default: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
-
-class Packet_self_other_out_a92805(Packet):
-    __call__: Call_self_other_out_7890b9
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Tensor_out: OperatorOf[Call_self_other_out_51f117]
-    Scalar_out: OperatorOf[Call_self_other_out_3de1e6]
-
-class Packet_self_other_out_b89bc4(Packet):
-    __call__: Call_self_other_out_64d1e1
-    default: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
-    self_scalar: OperatorOf[Call_self_other_040a8e]
-    self_scalar_out: OperatorOf[Call_self_other_out_e9e375]
-    other_scalar: OperatorOf[Call_self_other_cae022]
-    other_scalar_out: OperatorOf[Call_self_other_out_3de1e6]
-
-class Packet_self_other_out_c155af(Packet):
+class Packet_self_other_out_56bd65(Packet):
     __call__: Call_self_other_out_8cce52
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Scalar_Tensor: OperatorOf[Call_self_other_040a8e]
-    Tensor_out: OperatorOf[Call_self_other_out_51f117]
-    Scalar_out: OperatorOf[Call_self_other_out_3de1e6]
-    Scalar_Tensor_out: OperatorOf[Call_self_other_out_e9e375]
+    Tensor: Operator_self_other_2d85a7
+    Scalar: Operator_self_other_cae022
+    Scalar_Tensor: Operator_self_other_040a8e
+    Tensor_out: Operator_self_other_out_51f117
+    Scalar_out: Operator_self_other_out_3de1e6
+    Scalar_Tensor_out: Operator_self_other_out_e9e375
 
-class Packet_self_other_out_caaaaf(Packet):
+class Packet_self_other_out_6c0c89(Packet):
     __call__: Call_self_other_out_44579f
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
-    Scalar: OperatorOf[Call_self_other_cae022]
+    Tensor: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
+    Scalar: Operator_self_other_cae022
 
-class Packet_self_other_out_e0771f(Packet):
+class Packet_self_other_out_7195ec(Packet):
+    __call__: Call_self_other_out_883234
+    default: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
+    Scalar: Operator_self_other_cae022
+    Scalar_out: Operator_self_other_out_3de1e6
+
+class Packet_self_other_out_ae94cf(Packet):
+    __call__: Call_self_other_out_7890b9
+    Tensor: Operator_self_other_2d85a7
+    Scalar: Operator_self_other_cae022
+    Tensor_out: Operator_self_other_out_51f117
+    Scalar_out: Operator_self_other_out_3de1e6
+
+class Packet_self_other_out_b22f84(Packet):
+    __call__: Call_self_other_out_64d1e1
+    default: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
+    self_scalar: Operator_self_other_040a8e
+    self_scalar_out: Operator_self_other_out_e9e375
+    other_scalar: Operator_self_other_cae022
+    other_scalar_out: Operator_self_other_out_3de1e6
+
+class Packet_self_other_out_e13187(Packet):
+    __call__: Call_self_other_out_80a19b
+    default: Operator_self_other_2d85a7
+    self_scalar: Operator_self_other_040a8e
+    other_scalar: Operator_self_other_cae022
+    out: Operator_self_other_out_51f117
+    self_scalar_out: Operator_self_other_out_e9e375
+    other_scalar_out: Operator_self_other_out_3de1e6
+
+class Packet_self_other_out_e8ceca(Packet):
     __call__: Call_self_other_out_1a5280
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
+    default: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
 
-class Packet_self_other_out_rounding_mode_7014d5(Packet):
+class Packet_self_other_out_eef0bf(Packet):
+    __call__: Call_self_other_out_64d1e1
+    Tensor: Operator_self_other_2d85a7
+    OutTensor: Operator_self_other_out_51f117
+    Scalar_Self: Operator_self_other_040a8e
+    OutScalar_Self: Operator_self_other_out_e9e375
+    Scalar_Other: Operator_self_other_cae022
+    OutScalar_Other: Operator_self_other_out_3de1e6
+
+class Packet_self_other_out_fad7ca(Packet):
+    __call__: Call_self_other_out_1a5280
+    Tensor: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
+
+class Packet_self_other_out_rounding_mode_4a2cf1(Packet):
     __call__: Call_self_other_out_rounding_mode_07f74f
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Tensor_mode: OperatorOf[Call_self_other_rounding_mode_ffd09f]
-    out_mode: OperatorOf[Call_self_other_rounding_mode_out_4becd4]
-    Scalar_mode: OperatorOf[Call_self_other_rounding_mode_c0aed8]
+    Tensor: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
+    Scalar: Operator_self_other_cae022
+    Tensor_mode: Operator_self_other_rounding_mode_ffd09f
+    out_mode: Operator_self_other_rounding_mode_out_4becd4
+    Scalar_mode: Operator_self_other_rounding_mode_c0aed8
 
-class Packet_self_other_p_out_0f5b29(Packet):
+class Packet_self_other_p_out_28c7ae(Packet):
     __call__: Call_self_other_p_out_56748c
-    default: OperatorOf[Call_self_other_p_ab0a94]
-    out: OperatorOf[Call_self_other_p_out_fcdfd2]
+    default: Operator_self_other_p_ab0a94
+    out: Operator_self_other_p_out_fcdfd2
 
-class Packet_self_other_rounding_mode_a2dbb1(Packet):
-    __call__: Call_self_other_rounding_mode_12a647
-    Tensor: OperatorOf[Call_self_other_36e107]
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Tensor_mode: OperatorOf[Call_self_other_rounding_mode_4bdc4a]
-    Scalar_mode: OperatorOf[Call_self_other_rounding_mode_c0aed8]
-
-class Packet_self_other_rounding_mode_afe266(Packet):
+class Packet_self_other_rounding_mode_0c6ddf(Packet):
     __call__: Call_self_other_rounding_mode_0076ea
-    Tensor_mode: OperatorOf[Call_self_other_rounding_mode_4bdc4a]
-    Tensor: OperatorOf[Call_self_other_36e107]
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Scalar_mode: OperatorOf[Call_self_other_rounding_mode_c0aed8]
+    Tensor_mode: Operator_self_other_rounding_mode_4bdc4a
+    Tensor: Operator_self_other_36e107
+    Scalar: Operator_self_other_cae022
+    Scalar_mode: Operator_self_other_rounding_mode_c0aed8
 
-class Packet_self_other_rounding_mode_out_672c24(Packet):
+class Packet_self_other_rounding_mode_73fdc7(Packet):
+    __call__: Call_self_other_rounding_mode_12a647
+    Tensor: Operator_self_other_36e107
+    Scalar: Operator_self_other_cae022
+    Tensor_mode: Operator_self_other_rounding_mode_4bdc4a
+    Scalar_mode: Operator_self_other_rounding_mode_c0aed8
+
+class Packet_self_other_rounding_mode_out_9dab03(Packet):
     __call__: Call_self_other_rounding_mode_out_f8ae0f
-    Tensor: OperatorOf[Call_self_other_2d85a7]
-    Scalar: OperatorOf[Call_self_other_cae022]
-    Tensor_mode: OperatorOf[Call_self_other_rounding_mode_ffd09f]
-    out_mode: OperatorOf[Call_self_other_rounding_mode_out_4becd4]
-    Scalar_mode: OperatorOf[Call_self_other_rounding_mode_c0aed8]
-    out: OperatorOf[Call_self_other_out_51f117]
-    Scalar_out: OperatorOf[Call_self_other_out_3de1e6]
-    Scalar_mode_out: OperatorOf[Call_self_other_rounding_mode_out_8ed341]
+    Tensor: Operator_self_other_2d85a7
+    Scalar: Operator_self_other_cae022
+    Tensor_mode: Operator_self_other_rounding_mode_ffd09f
+    out_mode: Operator_self_other_rounding_mode_out_4becd4
+    Scalar_mode: Operator_self_other_rounding_mode_c0aed8
+    out: Operator_self_other_out_51f117
+    Scalar_out: Operator_self_other_out_3de1e6
+    Scalar_mode_out: Operator_self_other_rounding_mode_out_8ed341
 
-class Packet_self_other_rtol_atol_equal_nan_5a92f6(Packet):
-    __call__: Call_self_other_rtol_atol_equal_nan_0c334d
-    default: OperatorOf[Call_self_other_rtol_atol_equal_nan_0c334d]
-
-class Packet_self_other_rtol_atol_equal_nan_a4170a(Packet):
+class Packet_self_other_rtol_atol_equal_nan_3e40ca(Packet):
     __call__: Call_self_other_rtol_atol_equal_nan_895c44
-    default: OperatorOf[Call_self_other_rtol_atol_equal_nan_895c44]
+    default: Operator_self_other_rtol_atol_equal_nan_895c44
 
-class Packet_self_out_dim_keepdim_cf534b(Packet):
-    __call__: Call_self_out_dim_keepdim_b4f9fb
-    default: OperatorOf[Call_self_5347dd]
-    all_out: OperatorOf[Call_self_out_474476]
-    dim: OperatorOf[Call_self_dim_keepdim_e1b91e]
-    dims: OperatorOf[Call_self_dim_keepdim_291fd3]
-    out: OperatorOf[Call_self_dim_keepdim_out_4ca358]
-    dims_out: OperatorOf[Call_self_dim_keepdim_out_a7ca87]
+class Packet_self_other_rtol_atol_equal_nan_918709(Packet):
+    __call__: Call_self_other_rtol_atol_equal_nan_0c334d
+    default: Operator_self_other_rtol_atol_equal_nan_0c334d
 
-class Packet_self_out_dim_keepdim_max_max_values_41df9d(Packet):
-    __call__: Call_self_out_dim_keepdim_max_max_values_0977f6
-    default: OperatorOf[Call_self_5347dd]
-    unary_out: OperatorOf[Call_self_out_474476]
-    dim: OperatorOf[Call_self_dim_keepdim_598c64]
-    dim_max: OperatorOf[Call_self_dim_keepdim_max_max_values_01df8d]
-    other: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
-
-class Packet_self_out_dim_keepdim_min_min_indices_90a68b(Packet):
-    __call__: Call_self_out_dim_keepdim_min_min_indices_582f0f
-    default: OperatorOf[Call_self_5347dd]
-    unary_out: OperatorOf[Call_self_out_474476]
-    dim: OperatorOf[Call_self_dim_keepdim_34bae3]
-    dim_min: OperatorOf[Call_self_dim_keepdim_min_min_indices_2ed398]
-    other: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
-
-class Packet_self_out_f0b250(Packet):
+class Packet_self_out_2db244(Packet):
     __call__: Call_self_out_b59422
-    default: OperatorOf[Call_self_5347dd]
-    out: OperatorOf[Call_self_out_474476]
+    default: Operator_self_5347dd
+    out: Operator_self_out_474476
 
-class Packet_self_output_buffer_50bff8(Packet):
+class Packet_self_out_dim_keepdim_ccd443(Packet):
+    __call__: Call_self_out_dim_keepdim_b4f9fb
+    default: Operator_self_5347dd
+    all_out: Operator_self_out_474476
+    dim: Operator_self_dim_keepdim_e1b91e
+    dims: Operator_self_dim_keepdim_291fd3
+    out: Operator_self_dim_keepdim_out_4ca358
+    dims_out: Operator_self_dim_keepdim_out_a7ca87
+
+class Packet_self_out_dim_keepdim_max_max_value_a7cbbf(Packet):
+    __call__: Call_self_out_dim_keepdim_max_max_value_0977f6
+    default: Operator_self_5347dd
+    unary_out: Operator_self_out_474476
+    dim: Operator_self_dim_keepdim_598c64
+    dim_max: Operator_self_dim_keepdim_max_max_values_01df8d
+    other: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
+
+class Packet_self_out_dim_keepdim_min_min_indic_ce1d58(Packet):
+    __call__: Call_self_out_dim_keepdim_min_min_indic_582f0f
+    default: Operator_self_5347dd
+    unary_out: Operator_self_out_474476
+    dim: Operator_self_dim_keepdim_34bae3
+    dim_min: Operator_self_dim_keepdim_min_min_indices_2ed398
+    other: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
+
+class Packet_self_output_buffer_9a62e3(Packet):
     __call__: Call_self_output_buffer_e68280
-    default: OperatorOf[Call_self_77cb51]
-    output: OperatorOf[Call_self_output_buffer_b02f74]
+    default: Operator_self_77cb51
+    output: Operator_self_output_buffer_b02f74
 
-class Packet_self_output_size_01fee6(Packet):
+class Packet_self_output_size_0d15b6(Packet):
     __call__: Call_self_output_size_af07a7
-    default: OperatorOf[Call_self_output_size_af07a7]
+    default: Operator_self_output_size_af07a7
 
-class Packet_self_output_size_align_corners_scale_249e50(Packet):
-    __call__: Call_self_output_size_align_corners_scale_5735b0
-    default: OperatorOf[Call_self_output_size_align_corners_scale_808b95]
-    vec: OperatorOf[Call_input_output_size_align_corners_scal_c0eb77]
+class Packet_self_output_size_align_corners_sca_66124e(Packet):
+    __call__: Call_self_output_size_align_corners_sca_5735b0
+    default: Operator_self_output_size_align_corners_sca_808b95
+    vec: Operator_input_output_size_align_corners_sc_c0eb77
 
-class Packet_self_output_size_align_corners_scale_3befce(Packet):
-    __call__: Call_self_output_size_align_corners_scale_017fee
-    default: OperatorOf[Call_self_output_size_align_corners_scale_fa7f48]
-    vec: OperatorOf[Call_input_output_size_align_corners_scal_c0eb77]
-    out: OperatorOf[Call_self_output_size_align_corners_scale_8c2951]
+class Packet_self_output_size_align_corners_sca_7c094b(Packet):
+    __call__: Call_self_output_size_align_corners_sca_b6e994
+    default: Operator_self_output_size_align_corners_sca_808b95
+    vec: Operator_input_output_size_align_corners_sc_c0eb77
+    vec_out: Operator_input_output_size_align_corners_sc_f54d26
+    out: Operator_self_output_size_align_corners_sca_2a9c79
 
-class Packet_self_output_size_align_corners_scale_46f5f1(Packet):
-    __call__: Call_self_output_size_align_corners_scale_c2e8c9
-    default: OperatorOf[Call_self_output_size_align_corners_scale_808b95]
-    vec: OperatorOf[Call_input_output_size_align_corners_scal_c0eb77]
-    out: OperatorOf[Call_self_output_size_align_corners_scale_2a9c79]
+class Packet_self_output_size_align_corners_sca_7e193c(Packet):
+    __call__: Call_self_output_size_align_corners_sca_f737ae
+    default: Operator_self_output_size_align_corners_sca_6b6b3b
+    vec: Operator_input_output_size_align_corners_sc_c0eb77
+    out: Operator_self_output_size_align_corners_sca_3ad899
 
-class Packet_self_output_size_align_corners_scale_bf2bfc(Packet):
-    __call__: Call_self_output_size_align_corners_scale_f737ae
-    default: OperatorOf[Call_self_output_size_align_corners_scale_6b6b3b]
-    vec: OperatorOf[Call_input_output_size_align_corners_scal_c0eb77]
-    out: OperatorOf[Call_self_output_size_align_corners_scale_3ad899]
+class Packet_self_output_size_align_corners_sca_80183c(Packet):
+    __call__: Call_self_output_size_align_corners_sca_017fee
+    default: Operator_self_output_size_align_corners_sca_fa7f48
+    vec: Operator_input_output_size_align_corners_sc_c0eb77
+    out: Operator_self_output_size_align_corners_sca_8c2951
 
-class Packet_self_output_size_align_corners_scale_f63e58(Packet):
-    __call__: Call_self_output_size_align_corners_scale_b6e994
-    default: OperatorOf[Call_self_output_size_align_corners_scale_808b95]
-    vec: OperatorOf[Call_input_output_size_align_corners_scal_c0eb77]
-    vec_out: OperatorOf[Call_input_output_size_align_corners_scal_f54d26]
-    out: OperatorOf[Call_self_output_size_align_corners_scale_2a9c79]
+class Packet_self_output_size_align_corners_sca_88b6be(Packet):
+    __call__: Call_self_output_size_align_corners_sca_c2e8c9
+    default: Operator_self_output_size_align_corners_sca_808b95
+    vec: Operator_input_output_size_align_corners_sc_c0eb77
+    out: Operator_self_output_size_align_corners_sca_2a9c79
 
-class Packet_self_output_size_kernel_size_dilatio_c4d60e(Packet):
-    __call__: Call_self_output_size_kernel_size_dilatio_46c239
-    default: OperatorOf[Call_self_output_size_kernel_size_dilatio_e8a17a]
-    out: OperatorOf[Call_self_output_size_kernel_size_dilatio_521e4f]
+class Packet_self_output_size_kernel_size_dilat_f953c6(Packet):
+    __call__: Call_self_output_size_kernel_size_dilat_46c239
+    default: Operator_self_output_size_kernel_size_dilat_e8a17a
+    out: Operator_self_output_size_kernel_size_dilat_521e4f
 
-class Packet_self_output_size_out_062825(Packet):
+class Packet_self_output_size_out_b62549(Packet):
     __call__: Call_self_output_size_out_120716
-    default: OperatorOf[Call_self_output_size_c341d4]
-    out: OperatorOf[Call_self_output_size_out_f33e04]
+    default: Operator_self_output_size_c341d4
+    out: Operator_self_output_size_out_f33e04
 
-class Packet_self_output_size_out_indices_6916fc(Packet):
+class Packet_self_output_size_out_indices_bf6b4e(Packet):
     __call__: Call_self_output_size_out_indices_336118
-    default: OperatorOf[Call_self_output_size_af07a7]
-    out: OperatorOf[Call_self_output_size_out_indices_55eca9]
+    default: Operator_self_output_size_af07a7
+    out: Operator_self_output_size_out_indices_55eca9
 
-class Packet_self_output_size_scales_d_scales_h_s_40378d(Packet):
-    __call__: Call_self_output_size_scales_d_scales_h_s_d8d9d0
-    default: OperatorOf[Call_self_output_size_scales_d_scales_h_s_6485dd]
-    vec: OperatorOf[Call_input_output_size_scale_factors_cd8fa7]
-    out: OperatorOf[Call_self_output_size_scales_d_scales_h_s_71b08a]
+class Packet_self_output_size_scales_d_scales_h_af8a32(Packet):
+    __call__: Call_self_output_size_scales_d_scales_h_d8d9d0
+    default: Operator_self_output_size_scales_d_scales_h_6485dd
+    vec: Operator_input_output_size_scale_factors_cd8fa7
+    out: Operator_self_output_size_scales_d_scales_h_71b08a
 
-class Packet_self_output_size_scales_h_scales_w_i_7e111c(Packet):
-    __call__: Call_self_output_size_scales_h_scales_w_i_1df30f
-    default: OperatorOf[Call_self_output_size_scales_h_scales_w_d76cd8]
-    vec: OperatorOf[Call_input_output_size_scale_factors_cd8fa7]
-    out: OperatorOf[Call_self_output_size_scales_h_scales_w_o_33afa9]
+class Packet_self_output_size_scales_h_scales_w_0fe8f9(Packet):
+    __call__: Call_self_output_size_scales_h_scales_w_1df30f
+    default: Operator_self_output_size_scales_h_scales_w_d76cd8
+    vec: Operator_input_output_size_scale_factors_cd8fa7
+    out: Operator_self_output_size_scales_h_scales_w_33afa9
 
-class Packet_self_output_size_scales_h_scales_w_i_b38c69(Packet):
-    __call__: Call_self_output_size_scales_h_scales_w_i_e65721
-    default: OperatorOf[Call_self_output_size_scales_h_scales_w_d76cd8]
-    vec: OperatorOf[Call_input_output_size_scale_factors_cd8fa7]
-    vec_out: OperatorOf[Call_input_output_size_scale_factors_out_0cfa69]
-    out: OperatorOf[Call_self_output_size_scales_h_scales_w_o_33afa9]
+class Packet_self_output_size_scales_h_scales_w_ba5eda(Packet):
+    __call__: Call_self_output_size_scales_h_scales_w_e65721
+    default: Operator_self_output_size_scales_h_scales_w_d76cd8
+    vec: Operator_input_output_size_scale_factors_cd8fa7
+    vec_out: Operator_input_output_size_scale_factors_ou_0cfa69
+    out: Operator_self_output_size_scales_h_scales_w_33afa9
 
-class Packet_self_output_size_scales_input_scale_b7e55d(Packet):
-    __call__: Call_self_output_size_scales_input_scale_035716
-    default: OperatorOf[Call_self_output_size_scales_931afd]
-    vec: OperatorOf[Call_input_output_size_scale_factors_cd8fa7]
-    out: OperatorOf[Call_self_output_size_scales_out_25d6ae]
+class Packet_self_output_size_scales_input_scal_e9066e(Packet):
+    __call__: Call_self_output_size_scales_input_scal_035716
+    default: Operator_self_output_size_scales_931afd
+    vec: Operator_input_output_size_scale_factors_cd8fa7
+    out: Operator_self_output_size_scales_out_25d6ae
 
-class Packet_self_p_33be48(Packet):
-    __call__: Call_self_p_8088ec
-    default: OperatorOf[Call_self_p_8088ec]
-
-class Packet_self_p_784dcc(Packet):
+class Packet_self_p_028bd9(Packet):
     __call__: Call_self_p_95f1b8
-    default: OperatorOf[Call_self_p_95f1b8]
+    default: Operator_self_p_95f1b8
 
-class Packet_self_p_dim_maxnorm_d06bcc(Packet):
+class Packet_self_p_079c99(Packet):
+    __call__: Call_self_p_8088ec
+    default: Operator_self_p_8088ec
+
+class Packet_self_p_dim_maxnorm_306ba2(Packet):
     __call__: Call_self_p_dim_maxnorm_5c7cab
-    default: OperatorOf[Call_self_p_dim_maxnorm_5c7cab]
+    default: Operator_self_p_dim_maxnorm_5c7cab
 
-class Packet_self_p_dim_maxnorm_out_5baa4d(Packet):
+class Packet_self_p_dim_maxnorm_out_53131b(Packet):
     __call__: Call_self_p_dim_maxnorm_out_3dbd09
-    default: OperatorOf[Call_self_p_dim_maxnorm_5c7cab]
-    out: OperatorOf[Call_self_p_dim_maxnorm_out_a7984f]
+    default: Operator_self_p_dim_maxnorm_5c7cab
+    out: Operator_self_p_dim_maxnorm_out_a7984f
 
-class Packet_self_p_dtype_dim_keepdim_out_e18983(Packet):
+class Packet_self_p_dtype_dim_keepdim_out_37fa03(Packet):
     __call__: Call_self_p_dtype_dim_keepdim_out_76d0f9
-    Scalar: OperatorOf[Call_self_p_f143eb]
-    ScalarOpt_dtype: OperatorOf[Call_self_p_dtype_42f9b2]
-    ScalarOpt_dim: OperatorOf[Call_self_p_dim_keepdim_aa911d]
-    ScalarOpt_dim_dtype: OperatorOf[Call_self_p_dim_keepdim_dtype_72ac95]
-    dtype_out: OperatorOf[Call_self_p_dim_keepdim_dtype_out_66a775]
-    Scalar_out: OperatorOf[Call_self_p_out_d01e0d]
-    ScalarOpt_dtype_out: OperatorOf[Call_self_p_dtype_out_d77f74]
-    out: OperatorOf[Call_self_p_dim_keepdim_out_4c854b]
+    Scalar: Operator_self_p_f143eb
+    ScalarOpt_dtype: Operator_self_p_dtype_42f9b2
+    ScalarOpt_dim: Operator_self_p_dim_keepdim_aa911d
+    ScalarOpt_dim_dtype: Operator_self_p_dim_keepdim_dtype_72ac95
+    dtype_out: Operator_self_p_dim_keepdim_dtype_out_66a775
+    Scalar_out: Operator_self_p_out_d01e0d
+    ScalarOpt_dtype_out: Operator_self_p_dtype_out_d77f74
+    out: Operator_self_p_dim_keepdim_out_4c854b
 
-class Packet_self_p_generator_b7c716(Packet):
-    __call__: Call_self_p_generator_656050
-    float: OperatorOf[Call_self_p_generator_eb8010]
-    Tensor: OperatorOf[Call_self_p_generator_bb7bf2]
-
-class Packet_self_p_generator_ff5ea6(Packet):
+class Packet_self_p_generator_77e19c(Packet):
     __call__: Call_self_p_generator_5309b7
-    default: OperatorOf[Call_self_p_generator_5309b7]
+    default: Operator_self_p_generator_5309b7
 
-class Packet_self_p_generator_out_61010d(Packet):
+class Packet_self_p_generator_a840d1(Packet):
+    __call__: Call_self_p_generator_656050
+    float: Operator_self_p_generator_eb8010
+    Tensor: Operator_self_p_generator_bb7bf2
+
+class Packet_self_p_generator_out_9a099a(Packet):
     __call__: Call_self_p_generator_out_26aac3
-    default: OperatorOf[Call_self_p_generator_5309b7]
-    out: OperatorOf[Call_self_p_generator_out_e8b2d4]
+    default: Operator_self_p_generator_5309b7
+    out: Operator_self_p_generator_out_e8b2d4
 
-class Packet_self_p_out_5f60a3(Packet):
+class Packet_self_p_out_a0cb55(Packet):
     __call__: Call_self_p_out_506c2b
-    default: OperatorOf[Call_self_p_63d16b]
-    out: OperatorOf[Call_self_p_out_29cfed]
-    p_str: OperatorOf[Call_self_p_2a035c]
-    p_str_out: OperatorOf[Call_self_p_out_c8db86]
+    default: Operator_self_p_63d16b
+    out: Operator_self_p_out_29cfed
+    p_str: Operator_self_p_2a035c
+    p_str_out: Operator_self_p_out_c8db86
 
-class Packet_self_p_out_7102d8(Packet):
-    __call__: Call_self_p_out_560222
-    default: OperatorOf[Call_self_p_95f1b8]
-    out: OperatorOf[Call_self_p_out_e28400]
-
-class Packet_self_p_out_c0b989(Packet):
+class Packet_self_p_out_d3d383(Packet):
     __call__: Call_self_p_out_0b64ac
-    default: OperatorOf[Call_self_p_8088ec]
-    out: OperatorOf[Call_self_p_out_0a8010]
+    default: Operator_self_p_8088ec
+    out: Operator_self_p_out_0a8010
 
-class Packet_self_p_train_0f2d36(Packet):
+class Packet_self_p_out_e1fcb2(Packet):
+    __call__: Call_self_p_out_560222
+    default: Operator_self_p_95f1b8
+    out: Operator_self_p_out_e28400
+
+class Packet_self_p_train_5b39d9(Packet):
     __call__: Call_self_p_train_793ca9
-    default: OperatorOf[Call_self_p_train_793ca9]
+    default: Operator_self_p_train_793ca9
 
-class Packet_self_pad_54a52b(Packet):
+class Packet_self_pad_6289d3(Packet):
     __call__: Call_self_pad_e596d4
-    default: OperatorOf[Call_self_pad_e596d4]
+    default: Operator_self_pad_e596d4
 
-class Packet_self_pad__mode_value_dd4f7c(Packet):
+class Packet_self_pad__mode_value_8236b2(Packet):
     __call__: Call_self_pad__mode_value_e73584
-    default: OperatorOf[Call_self_pad__mode_value_e73584]
+    default: Operator_self_pad__mode_value_e73584
 
-class Packet_self_pad_mode_value_8ccaec(Packet):
+class Packet_self_pad_mode_value_3cc362(Packet):
     __call__: Call_self_pad_mode_value_63123f
-    default: OperatorOf[Call_self_pad_mode_value_63123f]
+    default: Operator_self_pad_mode_value_63123f
 
-class Packet_self_pad_value_out_454a07(Packet):
+class Packet_self_pad_value_out_1ecded(Packet):
     __call__: Call_self_pad_value_out_a902a4
-    default: OperatorOf[Call_self_pad_value_4116d3]
-    out: OperatorOf[Call_self_pad_value_out_2ba919]
+    default: Operator_self_pad_value_4116d3
+    out: Operator_self_pad_value_out_2ba919
 
-class Packet_self_padding_out_0339eb(Packet):
+class Packet_self_padding_out_c62b3f(Packet):
     __call__: Call_self_padding_out_cce767
-    default: OperatorOf[Call_self_padding_c22c4b]
-    out: OperatorOf[Call_self_padding_out_fa1740]
+    default: Operator_self_padding_c22c4b
+    out: Operator_self_padding_out_fa1740
 
-class Packet_self_pivot_check_errors_359bd5(Packet):
+class Packet_self_pivot_check_errors_caa17a(Packet):
     __call__: Call_self_pivot_check_errors_70eba1
-    default: OperatorOf[Call_self_pivot_check_errors_70eba1]
+    default: Operator_self_pivot_check_errors_70eba1
 
-class Packet_self_q_dim_keepdim_interpolation_out_3c0b13(Packet):
-    __call__: Call_self_q_dim_keepdim_interpolation_out_accc6d
-    default: OperatorOf[Call_self_q_dim_keepdim_interpolation_3e3776]
-    out: OperatorOf[Call_self_q_dim_keepdim_interpolation_out_610a48]
-    scalar: OperatorOf[Call_self_q_dim_keepdim_interpolation_7c8e44]
-    scalar_out: OperatorOf[Call_self_q_dim_keepdim_interpolation_out_0020bd]
+class Packet_self_q_dim_keepdim_interpolation_o_7c4c8c(Packet):
+    __call__: Call_self_q_dim_keepdim_interpolation_o_accc6d
+    default: Operator_self_q_dim_keepdim_interpolation_3e3776
+    out: Operator_self_q_dim_keepdim_interpolation_o_610a48
+    scalar: Operator_self_q_dim_keepdim_interpolation_7c8e44
+    scalar_out: Operator_self_q_dim_keepdim_interpolation_o_0020bd
 
-class Packet_self_r_with_replacement_9c83dc(Packet):
+class Packet_self_r_with_replacement_6e3675(Packet):
     __call__: Call_self_r_with_replacement_5dde70
-    default: OperatorOf[Call_self_r_with_replacement_5dde70]
+    default: Operator_self_r_with_replacement_5dde70
 
-class Packet_self_rcond_8b192e(Packet):
+class Packet_self_rcond_6bddf6(Packet):
     __call__: Call_self_rcond_99a7a3
-    default: OperatorOf[Call_self_rcond_99a7a3]
+    default: Operator_self_rcond_99a7a3
 
-class Packet_self_repeats_out_d50cd7(Packet):
+class Packet_self_repeats_out_d04423(Packet):
     __call__: Call_self_repeats_out_94e675
-    default: OperatorOf[Call_self_repeats_b1affc]
-    out: OperatorOf[Call_self_repeats_out_7f4c8f]
+    default: Operator_self_repeats_b1affc
+    out: Operator_self_repeats_out_7f4c8f
 
-class Packet_self_return_inverse_return_counts_di_850098(Packet):
-    __call__: Call_self_return_inverse_return_counts_di_9acb0f
-    default: OperatorOf[Call_self_return_inverse_return_counts_di_b285a1]
-    out: OperatorOf[Call_self_return_inverse_return_counts_di_ea604c]
+class Packet_self_return_inverse_return_counts_7b891f(Packet):
+    __call__: Call_self_return_inverse_return_counts_9acb0f
+    default: Operator_self_return_inverse_return_counts_b285a1
+    out: Operator_self_return_inverse_return_counts_ea604c
 
-class Packet_self_s_dim_norm_out_39b000(Packet):
-    __call__: Call_self_s_dim_norm_out_e57e88
-    default: OperatorOf[Call_self_s_dim_norm_d0e248]
-    out: OperatorOf[Call_self_s_dim_norm_out_c6d4cd]
-
-class Packet_self_s_dim_norm_out_f0542b(Packet):
+class Packet_self_s_dim_norm_out_84ec65(Packet):
     __call__: Call_self_s_dim_norm_out_23bbf2
-    default: OperatorOf[Call_self_s_dim_norm_1a2aa5]
-    out: OperatorOf[Call_self_s_dim_norm_out_6c90f1]
+    default: Operator_self_s_dim_norm_1a2aa5
+    out: Operator_self_s_dim_norm_out_6c90f1
 
-class Packet_self_sections_dim_indices_tensor_ind_52a6f2(Packet):
-    __call__: Call_self_sections_dim_indices_tensor_ind_b6f2d1
-    sections: OperatorOf[Call_self_sections_dim_f18c4d]
-    indices: OperatorOf[Call_self_indices_dim_1d5a95]
-    tensor_indices_or_sections: OperatorOf[Call_self_tensor_indices_or_sections_dim_483820]
+class Packet_self_s_dim_norm_out_8adcb0(Packet):
+    __call__: Call_self_s_dim_norm_out_e57e88
+    default: Operator_self_s_dim_norm_d0e248
+    out: Operator_self_s_dim_norm_out_c6d4cd
 
-class Packet_self_sections_indices_497bd1(Packet):
+class Packet_self_sections_dim_indices_tensor_i_ba57e5(Packet):
+    __call__: Call_self_sections_dim_indices_tensor_i_b6f2d1
+    sections: Operator_self_sections_dim_f18c4d
+    indices: Operator_self_indices_dim_1d5a95
+    tensor_indices_or_sections: Operator_self_tensor_indices_or_sections_di_483820
+
+class Packet_self_sections_indices_7e3e39(Packet):
     __call__: Call_self_sections_indices_f448e6
-    int: OperatorOf[Call_self_sections_60ec28]
-    array: OperatorOf[Call_self_indices_b74132]
+    int: Operator_self_sections_60ec28
+    array: Operator_self_indices_b74132
 
-class Packet_self_shape_79b4db(Packet):
+class Packet_self_shape_6cbf71(Packet):
     __call__: Call_self_shape_3015bd
-    default: OperatorOf[Call_self_shape_3015bd]
+    default: Operator_self_shape_3015bd
 
-class Packet_self_shifts_dims_out_3d4dfe(Packet):
+class Packet_self_shifts_dims_out_e64e86(Packet):
     __call__: Call_self_shifts_dims_out_23023a
-    default: OperatorOf[Call_self_shifts_dims_686b3f]
-    out: OperatorOf[Call_self_shifts_dims_out_e19baf]
+    default: Operator_self_shifts_dims_686b3f
+    out: Operator_self_shifts_dims_out_e19baf
 
-class Packet_self_sign_logabsdet_c93418(Packet):
+class Packet_self_sign_logabsdet_b617a7(Packet):
     __call__: Call_self_sign_logabsdet_7a1c09
-    default: OperatorOf[Call_self_a5fcef]
-    out: OperatorOf[Call_self_sign_logabsdet_f8fe90]
+    default: Operator_self_a5fcef
+    out: Operator_self_sign_logabsdet_f8fe90
 
-class Packet_self_size_a42242(Packet):
+class Packet_self_size_933470(Packet):
     __call__: Call_self_size_2c27fc
-    default: OperatorOf[Call_self_size_2c27fc]
+    default: Operator_self_size_2c27fc
 
-class Packet_self_size_dtype_6ea7e8(Packet):
+class Packet_self_size_dtype_2e987a(Packet):
     __call__: Call_self_size_dtype_cda2fc
-    default: OperatorOf[Call_self_size_2c27fc]
-    dtype: OperatorOf[Call_self_dtype_c5a8d3]
+    default: Operator_self_size_2c27fc
+    dtype: Operator_self_dtype_c5a8d3
 
-class Packet_self_size_dtype_layout_device_pin_me_eb543e(Packet):
-    __call__: Call_self_size_dtype_layout_device_pin_me_efc201
-    default: OperatorOf[Call_self_size_dtype_layout_device_pin_me_5c3aba]
-    out: OperatorOf[Call_self_size_out_c8a6c9]
+class Packet_self_size_dtype_layout_device_pin_6e43e8(Packet):
+    __call__: Call_self_size_dtype_layout_device_pin_efc201
+    default: Operator_self_size_dtype_layout_device_pin_5c3aba
+    out: Operator_self_size_out_c8a6c9
 
-class Packet_self_size_dtype_out_a10aae(Packet):
+class Packet_self_size_dtype_out_211d61(Packet):
     __call__: Call_self_size_dtype_out_4d00a9
-    default: OperatorOf[Call_self_size_2c27fc]
-    dtype: OperatorOf[Call_self_dtype_c5a8d3]
-    out: OperatorOf[Call_self_size_out_c8a6c9]
-    dtype_out: OperatorOf[Call_self_dtype_out_ce266e]
+    default: Operator_self_size_2c27fc
+    dtype: Operator_self_dtype_c5a8d3
+    out: Operator_self_size_out_c8a6c9
+    dtype_out: Operator_self_dtype_out_ce266e
 
-class Packet_self_size_fill_value_dtype_layout_de_8ef367(Packet):
-    __call__: Call_self_size_fill_value_dtype_layout_de_1e211e
-    default: OperatorOf[Call_self_size_fill_value_dtype_layout_de_d9babb]
-    out: OperatorOf[Call_self_size_fill_value_out_e28863]
+class Packet_self_size_fill_value_dtype_layout_915742(Packet):
+    __call__: Call_self_size_fill_value_dtype_layout_1e211e
+    default: Operator_self_size_fill_value_dtype_layout_d9babb
+    out: Operator_self_size_fill_value_out_e28863
 
-class Packet_self_size_fill_value_out_b656c9(Packet):
+class Packet_self_size_fill_value_out_314458(Packet):
     __call__: Call_self_size_fill_value_out_68b2e2
-    default: OperatorOf[Call_self_size_fill_value_6728e8]
-    out: OperatorOf[Call_self_size_fill_value_out_9895e0]
+    default: Operator_self_size_fill_value_6728e8
+    out: Operator_self_size_fill_value_out_9895e0
 
-class Packet_self_size_implicit_8b1b61(Packet):
+class Packet_self_size_implicit_f62cc5(Packet):
     __call__: Call_self_size_implicit_eda149
-    default: OperatorOf[Call_self_size_implicit_eda149]
+    default: Operator_self_size_implicit_eda149
 
-class Packet_self_size_implicit_out_a8e3a9(Packet):
+class Packet_self_size_implicit_out_09f5e2(Packet):
     __call__: Call_self_size_implicit_out_be4305
-    default: OperatorOf[Call_self_size_implicit_eda149]
-    out: OperatorOf[Call_self_size_implicit_out_cc447d]
+    default: Operator_self_size_implicit_eda149
+    out: Operator_self_size_implicit_out_cc447d
 
-class Packet_self_size_memory_format_f4c1f9(Packet):
+class Packet_self_size_memory_format_f5aeea(Packet):
     __call__: Call_self_size_memory_format_4c1f01
-    default: OperatorOf[Call_self_size_memory_format_4c1f01]
+    default: Operator_self_size_memory_format_4c1f01
 
-class Packet_self_size_stride_c7e8fe(Packet):
+class Packet_self_size_stride_a2d3fe(Packet):
     __call__: Call_self_size_stride_e45447
-    default: OperatorOf[Call_self_size_stride_e45447]
+    default: Operator_self_size_stride_e45447
 
-class Packet_self_size_stride_dtype_layout_device_da0998(Packet):
-    __call__: Call_self_size_stride_dtype_layout_device_f7cd8f
-    default: OperatorOf[Call_self_size_stride_dtype_layout_device_9a0063]
-    out: OperatorOf[Call_self_size_stride_out_77d127]
+class Packet_self_size_stride_dtype_layout_devi_562ebb(Packet):
+    __call__: Call_self_size_stride_dtype_layout_devi_f7cd8f
+    default: Operator_self_size_stride_dtype_layout_devi_9a0063
+    out: Operator_self_size_stride_out_77d127
 
-class Packet_self_size_stride_out_fb6805(Packet):
+class Packet_self_size_stride_out_205056(Packet):
     __call__: Call_self_size_stride_out_f81657
-    default: OperatorOf[Call_self_size_stride_e45447]
-    out: OperatorOf[Call_self_size_stride_out_77d127]
+    default: Operator_self_size_stride_e45447
+    out: Operator_self_size_stride_out_77d127
 
-class Packet_self_size_stride_storage_offset_665d2a(Packet):
+class Packet_self_size_stride_storage_offset_f7c50a(Packet):
     __call__: Call_self_size_stride_storage_offset_fd608c
-    default: OperatorOf[Call_self_size_stride_storage_offset_fd608c]
+    default: Operator_self_size_stride_storage_offset_fd608c
 
-class Packet_self_size_stride_storage_offset_out_44beb3(Packet):
-    __call__: Call_self_size_stride_storage_offset_out_a9a484
-    default: OperatorOf[Call_self_size_stride_storage_offset_fd608c]
-    out: OperatorOf[Call_self_size_stride_storage_offset_out_6d3937]
+class Packet_self_size_stride_storage_offset_ou_2abf86(Packet):
+    __call__: Call_self_size_stride_storage_offset_ou_a9a484
+    default: Operator_self_size_stride_storage_offset_fd608c
+    out: Operator_self_size_stride_storage_offset_ou_6d3937
 
-class Packet_self_some_Q_R_c4e90b(Packet):
+class Packet_self_some_Q_R_7bd140(Packet):
     __call__: Call_self_some_Q_R_fe1918
-    default: OperatorOf[Call_self_some_f5e41a]
-    Q: OperatorOf[Call_self_some_Q_R_8d513e]
+    default: Operator_self_some_f5e41a
+    Q: Operator_self_some_Q_R_8d513e
 
-class Packet_self_some_compute_uv_U_S_V_36eb7d(Packet):
+class Packet_self_some_compute_uv_U_S_V_a36a37(Packet):
     __call__: Call_self_some_compute_uv_U_S_V_33ab28
-    default: OperatorOf[Call_self_some_compute_uv_b29e16]
-    U: OperatorOf[Call_self_some_compute_uv_U_S_V_77ee04]
+    default: Operator_self_some_compute_uv_b29e16
+    U: Operator_self_some_compute_uv_U_S_V_77ee04
 
-class Packet_self_sorted_return_inverse_out0_out1_017136(Packet):
-    __call__: Call_self_sorted_return_inverse_out0_out1_59acbe
-    default: OperatorOf[Call_self_sorted_return_inverse_c03c15]
-    out: OperatorOf[Call_self_sorted_return_inverse_out0_out1_ce82e1]
+class Packet_self_sorted_return_inverse_out0_ou_6200d9(Packet):
+    __call__: Call_self_sorted_return_inverse_out0_ou_59acbe
+    default: Operator_self_sorted_return_inverse_c03c15
+    out: Operator_self_sorted_return_inverse_out0_ou_ce82e1
 
-class Packet_self_sorted_return_inverse_return_co_35a490(Packet):
-    __call__: Call_self_sorted_return_inverse_return_co_efd1c9
-    default: OperatorOf[Call_self_sorted_return_inverse_return_co_4fdc3e]
-    out: OperatorOf[Call_self_sorted_return_inverse_return_co_d359d9]
+class Packet_self_sorted_return_inverse_return_04cfba(Packet):
+    __call__: Call_self_sorted_return_inverse_return_efd1c9
+    default: Operator_self_sorted_return_inverse_return_4fdc3e
+    out: Operator_self_sorted_return_inverse_return_d359d9
 
-class Packet_self_source_destination_07691d(Packet):
+class Packet_self_source_destination_cf3392(Packet):
     __call__: Call_self_source_destination_39820e
-    int: OperatorOf[Call_self_source_destination_bd1c16]
-    intlist: OperatorOf[Call_self_source_destination_35f81a]
+    int: Operator_self_source_destination_bd1c16
+    intlist: Operator_self_source_destination_35f81a
 
-class Packet_self_spacing_dim_edge_order_51f8c1(Packet):
+class Packet_self_spacing_dim_edge_order_440cb3(Packet):
     __call__: Call_self_spacing_dim_edge_order_08425c
-    scalarint: OperatorOf[Call_self_spacing_dim_edge_order_74f769]
-    scalararray: OperatorOf[Call_self_spacing_dim_edge_order_8e824b]
-    array: OperatorOf[Call_self_dim_edge_order_15afd8]
-    scalarrayint: OperatorOf[Call_self_spacing_dim_edge_order_fc2625]
-    scalarrayarray: OperatorOf[Call_self_spacing_dim_edge_order_ba2040]
-    tensorarrayint: OperatorOf[Call_self_spacing_dim_edge_order_f5810e]
-    tensorarray: OperatorOf[Call_self_spacing_dim_edge_order_78409a]
+    scalarint: Operator_self_spacing_dim_edge_order_74f769
+    scalararray: Operator_self_spacing_dim_edge_order_8e824b
+    array: Operator_self_dim_edge_order_15afd8
+    scalarrayint: Operator_self_spacing_dim_edge_order_fc2625
+    scalarrayarray: Operator_self_spacing_dim_edge_order_ba2040
+    tensorarrayint: Operator_self_spacing_dim_edge_order_f5810e
+    tensorarray: Operator_self_spacing_dim_edge_order_78409a
 
-class Packet_self_split_size_dim_0434d1(Packet):
-    __call__: Call_self_split_size_dim_4aac59
-    Tensor: OperatorOf[Call_self_split_size_dim_4aac59]
-
-class Packet_self_split_size_dim_2cc46e(Packet):
+class Packet_self_split_size_dim_275975(Packet):
     __call__: Call_self_split_size_dim_38383d
-    Tensor: OperatorOf[Call_self_split_size_dim_4aac59]
-    sizes: OperatorOf[Call_self_split_size_dim_683f6b]
+    Tensor: Operator_self_split_size_dim_4aac59
+    sizes: Operator_self_split_size_dim_683f6b
 
-class Packet_self_split_size_dim_out_1e868d(Packet):
+class Packet_self_split_size_dim_e7d375(Packet):
+    __call__: Call_self_split_size_dim_4aac59
+    Tensor: Operator_self_split_size_dim_4aac59
+
+class Packet_self_split_size_dim_out_884606(Packet):
     __call__: Call_self_split_size_dim_out_d5866d
-    Tensor: OperatorOf[Call_self_split_size_dim_4aac59]
-    Tensor_out: OperatorOf[Call_self_split_size_dim_out_44f12e]
+    Tensor: Operator_self_split_size_dim_4aac59
+    Tensor_out: Operator_self_split_size_dim_out_44f12e
 
-class Packet_self_split_sizes_dim_eea295(Packet):
+class Packet_self_split_sizes_dim_238fa8(Packet):
     __call__: Call_self_split_sizes_dim_154f26
-    default: OperatorOf[Call_self_split_sizes_dim_154f26]
+    default: Operator_self_split_sizes_dim_154f26
 
-class Packet_self_split_sizes_dim_out_d39cad(Packet):
+class Packet_self_split_sizes_dim_out_ec38c1(Packet):
     __call__: Call_self_split_sizes_dim_out_56b9cd
-    default: OperatorOf[Call_self_split_sizes_dim_154f26]
-    out: OperatorOf[Call_self_split_sizes_dim_out_d5fe45]
+    default: Operator_self_split_sizes_dim_154f26
+    out: Operator_self_split_sizes_dim_out_d5fe45
 
-class Packet_self_src_dim_index_out_c3d151(Packet):
+class Packet_self_src_dim_index_out_80e558(Packet):
     __call__: Call_self_src_dim_index_out_76c1ff
-    default: OperatorOf[Call_self_src_dim_index_9a5c48]
-    out: OperatorOf[Call_self_src_dim_index_out_7a3faf]
+    default: Operator_self_src_dim_index_9a5c48
+    out: Operator_self_src_dim_index_out_7a3faf
 
-class Packet_self_src_dim_start_end_step_out_ff8041(Packet):
+class Packet_self_src_dim_start_end_step_out_c57faf(Packet):
     __call__: Call_self_src_dim_start_end_step_out_dc5bb0
-    default: OperatorOf[Call_self_src_dim_start_end_step_e80561]
-    out: OperatorOf[Call_self_src_dim_start_end_step_out_1ccec9]
+    default: Operator_self_src_dim_start_end_step_e80561
+    out: Operator_self_src_dim_start_end_step_out_1ccec9
 
-class Packet_self_src_non_blocking_1bb921(Packet):
+class Packet_self_src_non_blocking_d4214f(Packet):
     __call__: Call_self_src_non_blocking_014092
-    default: OperatorOf[Call_self_src_non_blocking_014092]
+    default: Operator_self_src_non_blocking_014092
 
-class Packet_self_src_non_blocking_out_56185b(Packet):
+class Packet_self_src_non_blocking_out_6c50e7(Packet):
     __call__: Call_self_src_non_blocking_out_648169
-    default: OperatorOf[Call_self_src_non_blocking_2415b9]
-    out: OperatorOf[Call_self_src_non_blocking_out_1ad3c0]
+    default: Operator_self_src_non_blocking_2415b9
+    out: Operator_self_src_non_blocking_out_1ad3c0
 
-class Packet_self_src_offset_dim1_dim2_out_acf320(Packet):
+class Packet_self_src_offset_dim1_dim2_out_03230f(Packet):
     __call__: Call_self_src_offset_dim1_dim2_out_73aca9
-    default: OperatorOf[Call_self_src_offset_dim1_dim2_db669b]
-    out: OperatorOf[Call_self_src_offset_dim1_dim2_out_7279a5]
+    default: Operator_self_src_offset_dim1_dim2_db669b
+    out: Operator_self_src_offset_dim1_dim2_out_7279a5
 
-class Packet_self_src_size_stride_storage_offset_3b45cb(Packet):
-    __call__: Call_self_src_size_stride_storage_offset_a8d018
-    default: OperatorOf[Call_self_src_size_stride_storage_offset_b67c35]
-    out: OperatorOf[Call_self_src_size_stride_storage_offset_4f19c6]
+class Packet_self_src_size_stride_storage_offse_f052e8(Packet):
+    __call__: Call_self_src_size_stride_storage_offse_a8d018
+    default: Operator_self_src_size_stride_storage_offse_b67c35
+    out: Operator_self_src_size_stride_storage_offse_4f19c6
 
-class Packet_self_start_dim_end_dim_1ad9fa(Packet):
+class Packet_self_start_dim_end_dim_1b77e1(Packet):
     __call__: Call_self_start_dim_end_dim_b25a44
-    using_ints: OperatorOf[Call_self_start_dim_end_dim_b25a44]
+    using_ints: Operator_self_start_dim_end_dim_b25a44
 
-class Packet_self_target_margin_reduction_8d0a2c(Packet):
+class Packet_self_target_margin_reduction_04e399(Packet):
     __call__: Call_self_target_margin_reduction_aa12f6
-    default: OperatorOf[Call_self_target_margin_reduction_aa12f6]
+    default: Operator_self_target_margin_reduction_aa12f6
 
-class Packet_self_target_p_margin_weight_reductio_1319e5(Packet):
-    __call__: Call_self_target_p_margin_weight_reductio_d8fab4
-    default: OperatorOf[Call_self_target_p_margin_weight_reductio_6bf6f3]
-    out: OperatorOf[Call_self_target_p_margin_weight_reductio_2a9eeb]
+class Packet_self_target_p_margin_weight_reduct_3400f5(Packet):
+    __call__: Call_self_target_p_margin_weight_reduct_d8fab4
+    default: Operator_self_target_p_margin_weight_reduct_6bf6f3
+    out: Operator_self_target_p_margin_weight_reduct_2a9eeb
 
-class Packet_self_target_reduction_128bec(Packet):
+class Packet_self_target_reduction_3d8e9e(Packet):
     __call__: Call_self_target_reduction_ee21b6
-    default: OperatorOf[Call_self_target_reduction_ee21b6]
+    default: Operator_self_target_reduction_ee21b6
 
-class Packet_self_target_reduction_beta_out_8e7e5e(Packet):
+class Packet_self_target_reduction_beta_out_c2dc1a(Packet):
     __call__: Call_self_target_reduction_beta_out_9dcaee
-    default: OperatorOf[Call_self_target_reduction_beta_101a80]
-    out: OperatorOf[Call_self_target_reduction_beta_out_a1e49e]
+    default: Operator_self_target_reduction_beta_101a80
+    out: Operator_self_target_reduction_beta_out_a1e49e
 
-class Packet_self_target_reduction_delta_out_3e8d5e(Packet):
+class Packet_self_target_reduction_delta_out_ee8ecf(Packet):
     __call__: Call_self_target_reduction_delta_out_8e84d3
-    default: OperatorOf[Call_self_target_reduction_delta_76637a]
-    out: OperatorOf[Call_self_target_reduction_delta_out_3dd845]
+    default: Operator_self_target_reduction_delta_76637a
+    out: Operator_self_target_reduction_delta_out_3dd845
 
-class Packet_self_target_reduction_log_target_262421(Packet):
+class Packet_self_target_reduction_log_target_b832d3(Packet):
     __call__: Call_self_target_reduction_log_target_b14a11
-    default: OperatorOf[Call_self_target_reduction_log_target_b14a11]
+    default: Operator_self_target_reduction_log_target_b14a11
 
-class Packet_self_target_reduction_out_f6aba1(Packet):
+class Packet_self_target_reduction_out_3fb99d(Packet):
     __call__: Call_self_target_reduction_out_a28081
-    default: OperatorOf[Call_self_target_reduction_ee21b6]
-    out: OperatorOf[Call_self_target_reduction_out_d35d84]
+    default: Operator_self_target_reduction_ee21b6
+    out: Operator_self_target_reduction_out_d35d84
 
-class Packet_self_target_reduction_output_is_targ_a8b62d(Packet):
-    __call__: Call_self_target_reduction_output_is_targ_f0b168
-    default: OperatorOf[Call_self_target_reduction_4dae12]
-    output: OperatorOf[Call_self_target_reduction_output_is_targ_adcec1]
+class Packet_self_target_reduction_output_is_ta_a1f4f9(Packet):
+    __call__: Call_self_target_reduction_output_is_ta_f0b168
+    default: Operator_self_target_reduction_4dae12
+    output: Operator_self_target_reduction_output_is_ta_adcec1
 
-class Packet_self_target_weight_pos_weight_reduct_6c4e63(Packet):
-    __call__: Call_self_target_weight_pos_weight_reduct_fe3818
-    default: OperatorOf[Call_self_target_weight_pos_weight_reduct_662b6b]
-    out: OperatorOf[Call_self_target_weight_pos_weight_reduct_90f210]
+class Packet_self_target_weight_pos_weight_redu_a9691c(Packet):
+    __call__: Call_self_target_weight_pos_weight_redu_fe3818
+    default: Operator_self_target_weight_pos_weight_redu_662b6b
+    out: Operator_self_target_weight_pos_weight_redu_90f210
 
-class Packet_self_target_weight_reduction_ignore_26a781(Packet):
-    __call__: Call_self_target_weight_reduction_ignore_f720c9
-    default: OperatorOf[Call_self_target_weight_reduction_ignore_e35f4d]
-    output: OperatorOf[Call_self_target_weight_reduction_ignore_c506d4]
+class Packet_self_target_weight_reduction_ignor_1547cb(Packet):
+    __call__: Call_self_target_weight_reduction_ignor_f720c9
+    default: Operator_self_target_weight_reduction_ignor_e35f4d
+    output: Operator_self_target_weight_reduction_ignor_c506d4
 
-class Packet_self_target_weight_reduction_ignore_6b3096(Packet):
-    __call__: Call_self_target_weight_reduction_ignore_1c537e
-    default: OperatorOf[Call_self_target_weight_reduction_ignore_4f9674]
-    output: OperatorOf[Call_self_target_weight_reduction_ignore_c506d4]
+class Packet_self_target_weight_reduction_ignor_1aba61(Packet):
+    __call__: Call_self_target_weight_reduction_ignor_84eee3
+    default: Operator_self_target_weight_reduction_ignor_b1d4b7
+    out: Operator_self_target_weight_reduction_ignor_5c9497
 
-class Packet_self_target_weight_reduction_ignore_738a5d(Packet):
-    __call__: Call_self_target_weight_reduction_ignore_84eee3
-    default: OperatorOf[Call_self_target_weight_reduction_ignore_b1d4b7]
-    out: OperatorOf[Call_self_target_weight_reduction_ignore_5c9497]
+class Packet_self_target_weight_reduction_ignor_445e6f(Packet):
+    __call__: Call_self_target_weight_reduction_ignor_b1d4b7
+    default: Operator_self_target_weight_reduction_ignor_b1d4b7
 
-class Packet_self_target_weight_reduction_ignore_73d17b(Packet):
-    __call__: Call_self_target_weight_reduction_ignore_b1d4b7
-    default: OperatorOf[Call_self_target_weight_reduction_ignore_b1d4b7]
+class Packet_self_target_weight_reduction_ignor_abad9b(Packet):
+    __call__: Call_self_target_weight_reduction_ignor_1c537e
+    default: Operator_self_target_weight_reduction_ignor_4f9674
+    output: Operator_self_target_weight_reduction_ignor_c506d4
 
-class Packet_self_target_weight_reduction_ignore_bf5fc3(Packet):
-    __call__: Call_self_target_weight_reduction_ignore_509481
-    default: OperatorOf[Call_self_target_weight_reduction_ignore_509481]
+class Packet_self_target_weight_reduction_ignor_acb366(Packet):
+    __call__: Call_self_target_weight_reduction_ignor_509481
+    default: Operator_self_target_weight_reduction_ignor_509481
 
-class Packet_self_target_weight_reduction_out_15dfe4(Packet):
+class Packet_self_target_weight_reduction_out_1c2ca6(Packet):
     __call__: Call_self_target_weight_reduction_out_7080d3
-    default: OperatorOf[Call_self_target_weight_reduction_54b9a9]
-    out: OperatorOf[Call_self_target_weight_reduction_out_455962]
+    default: Operator_self_target_weight_reduction_54b9a9
+    out: Operator_self_target_weight_reduction_out_455962
 
-class Packet_self_tensor1_tensor2_value_85e120(Packet):
+class Packet_self_tensor1_tensor2_value_590c35(Packet):
     __call__: Call_self_tensor1_tensor2_value_ea63b7
-    default: OperatorOf[Call_self_tensor1_tensor2_value_ea63b7]
+    default: Operator_self_tensor1_tensor2_value_ea63b7
 
-class Packet_self_tensor1_tensor2_value_out_4a3250(Packet):
+class Packet_self_tensor1_tensor2_value_out_928c4a(Packet):
     __call__: Call_self_tensor1_tensor2_value_out_93a084
-    default: OperatorOf[Call_self_tensor1_tensor2_value_c2d9ba]
-    out: OperatorOf[Call_self_tensor1_tensor2_value_out_93f150]
+    default: Operator_self_tensor1_tensor2_value_c2d9ba
+    out: Operator_self_tensor1_tensor2_value_out_93f150
 
-class Packet_self_tensor_out_1f2c10(Packet):
+class Packet_self_tensor_out_8e6549(Packet):
     __call__: Call_self_tensor_out_c55a11
-    default: OperatorOf[Call_self_tensor_386b54]
-    out: OperatorOf[Call_self_tensor_out_e56e79]
+    default: Operator_self_tensor_386b54
+    out: Operator_self_tensor_out_e56e79
 
-class Packet_self_tensors_1b30c9(Packet):
+class Packet_self_tensors_354c07(Packet):
     __call__: Call_self_tensors_05347f
-    default: OperatorOf[Call_self_5347dd]
-    Sequence: OperatorOf[Call_tensors_e0325f]
+    default: Operator_self_5347dd
+    Sequence: Operator_tensors_e0325f
 
-class Packet_self_the_template_memory_format_e5f8d0(Packet):
+class Packet_self_the_template_memory_format_dc6a5c(Packet):
     __call__: Call_self_the_template_memory_format_9f9683
-    default: OperatorOf[Call_self_the_template_memory_format_9f9683]
+    default: Operator_self_the_template_memory_format_9f9683
 
-class Packet_self_threshold_value_15b87e(Packet):
+class Packet_self_threshold_value_907cf8(Packet):
     __call__: Call_self_threshold_value_e15c3b
-    default: OperatorOf[Call_self_threshold_value_e15c3b]
+    default: Operator_self_threshold_value_e15c3b
 
-class Packet_self_threshold_value_out_af0999(Packet):
+class Packet_self_threshold_value_out_8a1318(Packet):
     __call__: Call_self_threshold_value_out_84136b
-    default: OperatorOf[Call_self_threshold_value_e15c3b]
-    out: OperatorOf[Call_self_threshold_value_out_3f6480]
+    default: Operator_self_threshold_value_e15c3b
+    out: Operator_self_threshold_value_out_3f6480
 
-class Packet_self_unbiased_dim_keepdim_correction_b65c49(Packet):
-    __call__: Call_self_unbiased_dim_keepdim_correction_97ca4e
-    default: OperatorOf[Call_self_unbiased_6c1e57]
-    dim: OperatorOf[Call_self_dim_unbiased_keepdim_e730db]
-    correction: OperatorOf[Call_self_dim_correction_keepdim_100df3]
-    correction_out: OperatorOf[Call_self_dim_correction_keepdim_out0_out_6feece]
+class Packet_self_unbiased_dim_keepdim_correcti_705fed(Packet):
+    __call__: Call_self_unbiased_dim_keepdim_correcti_97ca4e
+    default: Operator_self_unbiased_6c1e57
+    dim: Operator_self_dim_unbiased_keepdim_e730db
+    correction: Operator_self_dim_correction_keepdim_100df3
+    correction_out: Operator_self_dim_correction_keepdim_out0_o_6feece
 
-class Packet_self_unbiased_dim_keepdim_out_correc_e834f6(Packet):
-    __call__: Call_self_unbiased_dim_keepdim_out_correc_65d96f
-    default: OperatorOf[Call_self_unbiased_b6df96]
-    dim: OperatorOf[Call_self_dim_unbiased_keepdim_03daae]
-    out: OperatorOf[Call_self_dim_unbiased_keepdim_out_d8dcdd]
-    correction: OperatorOf[Call_self_dim_correction_keepdim_ec04c6]
-    correction_out: OperatorOf[Call_self_dim_correction_keepdim_out_633d42]
+class Packet_self_unbiased_dim_keepdim_out_corr_0139dc(Packet):
+    __call__: Call_self_unbiased_dim_keepdim_out_corr_65d96f
+    default: Operator_self_unbiased_b6df96
+    dim: Operator_self_dim_unbiased_keepdim_03daae
+    out: Operator_self_dim_unbiased_keepdim_out_d8dcdd
+    correction: Operator_self_dim_correction_keepdim_ec04c6
+    correction_out: Operator_self_dim_correction_keepdim_out_633d42
 
-class Packet_self_upper_check_errors_L_info_77060d(Packet):
+class Packet_self_upper_check_errors_L_info_eb8e71(Packet):
     __call__: Call_self_upper_check_errors_L_info_e97bea
-    default: OperatorOf[Call_self_upper_check_errors_ded128]
-    L: OperatorOf[Call_self_upper_check_errors_L_info_dcba95]
+    default: Operator_self_upper_check_errors_ded128
+    L: Operator_self_upper_check_errors_L_info_dcba95
 
-class Packet_self_upper_out_628c89(Packet):
-    __call__: Call_self_upper_out_46b986
-    default: OperatorOf[Call_self_upper_c4df74]
-    out: OperatorOf[Call_self_upper_out_c42332]
-
-class Packet_self_upper_out_7a6bc1(Packet):
+class Packet_self_upper_out_b643bf(Packet):
     __call__: Call_self_upper_out_e200e3
-    default: OperatorOf[Call_self_upper_3aa1dc]
-    out: OperatorOf[Call_self_upper_out_2e1d35]
+    default: Operator_self_upper_3aa1dc
+    out: Operator_self_upper_out_2e1d35
 
-class Packet_self_upscale_factor_out_312078(Packet):
+class Packet_self_upper_out_b96c2b(Packet):
+    __call__: Call_self_upper_out_46b986
+    default: Operator_self_upper_c4df74
+    out: Operator_self_upper_out_c42332
+
+class Packet_self_upscale_factor_out_0e0d2d(Packet):
     __call__: Call_self_upscale_factor_out_41f776
-    default: OperatorOf[Call_self_upscale_factor_640d64]
-    out: OperatorOf[Call_self_upscale_factor_out_1260a2]
+    default: Operator_self_upscale_factor_640d64
+    out: Operator_self_upscale_factor_out_1260a2
 
-class Packet_self_value_5902d1(Packet):
+class Packet_self_value_4c2466(Packet):
     __call__: Call_self_value_ee6883
-    Scalar: OperatorOf[Call_self_value_d93ebf]
-    Tensor: OperatorOf[Call_self_value_7017cc]
+    Scalar: Operator_self_value_d93ebf
+    Tensor: Operator_self_value_7017cc
 
-class Packet_self_value_out_fc4f79(Packet):
+class Packet_self_value_out_b1a3b7(Packet):
     __call__: Call_self_value_out_19e5c5
-    Scalar: OperatorOf[Call_self_value_d93ebf]
-    Tensor: OperatorOf[Call_self_value_b2ecd5]
-    Scalar_out: OperatorOf[Call_self_value_out_bcee7e]
-    Tensor_out: OperatorOf[Call_self_value_out_568bcd]
+    Scalar: Operator_self_value_d93ebf
+    Tensor: Operator_self_value_b2ecd5
+    Scalar_out: Operator_self_value_out_bcee7e
+    Tensor_out: Operator_self_value_out_568bcd
 
-class Packet_self_values_182df1(Packet):
+class Packet_self_values_c901c6(Packet):
     __call__: Call_self_values_703cab
-    default: OperatorOf[Call_self_values_703cab]
+    default: Operator_self_values_703cab
 
-class Packet_self_values_out_7be6b9(Packet):
+class Packet_self_values_out_7fac63(Packet):
     __call__: Call_self_values_out_88583a
-    default: OperatorOf[Call_self_values_5b05bb]
-    out: OperatorOf[Call_self_values_out_c7b208]
+    default: Operator_self_values_5b05bb
+    out: Operator_self_values_out_c7b208
 
-class Packet_self_vec1_vec2_beta_alpha_994deb(Packet):
+class Packet_self_vec1_vec2_beta_alpha_59c7e0(Packet):
     __call__: Call_self_vec1_vec2_beta_alpha_cbf805
-    default: OperatorOf[Call_self_vec1_vec2_beta_alpha_cbf805]
+    default: Operator_self_vec1_vec2_beta_alpha_cbf805
 
-class Packet_self_vec1_vec2_beta_alpha_out_02fd7a(Packet):
+class Packet_self_vec1_vec2_beta_alpha_out_0ad44b(Packet):
     __call__: Call_self_vec1_vec2_beta_alpha_out_6e3881
-    default: OperatorOf[Call_self_vec1_vec2_beta_alpha_9bc23b]
-    out: OperatorOf[Call_self_vec1_vec2_beta_alpha_out_2f5903]
+    default: Operator_self_vec1_vec2_beta_alpha_9bc23b
+    out: Operator_self_vec1_vec2_beta_alpha_out_2f5903
 
-class Packet_self_vec2_out_216061(Packet):
+class Packet_self_vec2_out_733e98(Packet):
     __call__: Call_self_vec2_out_8582cd
-    default: OperatorOf[Call_self_vec2_a7b02c]
-    out: OperatorOf[Call_self_vec2_out_b9aa03]
+    default: Operator_self_vec2_a7b02c
+    out: Operator_self_vec2_out_b9aa03
 
-class Packet_self_vec_out_22dafc(Packet):
+class Packet_self_vec_out_f94c2e(Packet):
     __call__: Call_self_vec_out_62158c
-    default: OperatorOf[Call_self_vec_b10b98]
-    out: OperatorOf[Call_self_vec_out_5e49db]
+    default: Operator_self_vec_b10b98
+    out: Operator_self_vec_out_5e49db
 
-class Packet_self_weight_ed9929(Packet):
+class Packet_self_weight_e11bec(Packet):
     __call__: Call_self_weight_f8e115
-    default: OperatorOf[Call_self_weight_f8e115]
+    default: Operator_self_weight_f8e115
 
-class Packet_self_weights_minlength_out_84517a(Packet):
+class Packet_self_weights_minlength_out_d517c6(Packet):
     __call__: Call_self_weights_minlength_out_fdcdf3
-    default: OperatorOf[Call_self_weights_minlength_70d44f]
-    out: OperatorOf[Call_self_weights_minlength_out_2558ce]
+    default: Operator_self_weights_minlength_70d44f
+    out: Operator_self_weights_minlength_out_2558ce
 
-class Packet_size_dtype_layout_device_pin_memory_8d0b87(Packet):
-    __call__: Call_size_dtype_layout_device_pin_memory_46f96a
-    memory_format: OperatorOf[Call_size_dtype_layout_device_pin_memory_2bba62]
-    out: OperatorOf[Call_size_memory_format_out_35f40c]
+class Packet_size_dtype_layout_device_pin_memor_36af16(Packet):
+    __call__: Call_size_dtype_layout_device_pin_memor_46f96a
+    memory_format: Operator_size_dtype_layout_device_pin_memor_2bba62
+    out: Operator_size_memory_format_out_35f40c
 
-class Packet_size_dtype_layout_device_pin_memory_aeee71(Packet):
-    __call__: Call_size_dtype_layout_device_pin_memory_23ad92
-    default: OperatorOf[Call_size_dtype_layout_device_pin_memory_583dd5]
-    generator: OperatorOf[Call_size_generator_dtype_layout_device_p_44bb43]
-    out: OperatorOf[Call_size_out_13d315]
-    generator_out: OperatorOf[Call_size_generator_out_6315d0]
+class Packet_size_dtype_layout_device_pin_memor_77b29d(Packet):
+    __call__: Call_size_dtype_layout_device_pin_memor_98f15f
+    default: Operator_size_dtype_layout_device_pin_memor_583dd5
+    out: Operator_size_out_13d315
 
-class Packet_size_dtype_layout_device_pin_memory_b80bd9(Packet):
-    __call__: Call_size_dtype_layout_device_pin_memory_98f15f
-    default: OperatorOf[Call_size_dtype_layout_device_pin_memory_583dd5]
-    out: OperatorOf[Call_size_out_13d315]
+class Packet_size_dtype_layout_device_pin_memor_bdbe87(Packet):
+    __call__: Call_size_dtype_layout_device_pin_memor_23ad92
+    default: Operator_size_dtype_layout_device_pin_memor_583dd5
+    generator: Operator_size_generator_dtype_layout_device_44bb43
+    out: Operator_size_out_13d315
+    generator_out: Operator_size_generator_out_6315d0
 
-class Packet_size_fill_value_dtype_layout_device_ba6e6a(Packet):
-    __call__: Call_size_fill_value_dtype_layout_device_4dbe30
-    default: OperatorOf[Call_size_fill_value_dtype_layout_device_bf59f4]
-    out: OperatorOf[Call_size_fill_value_out_d5ff3d]
+class Packet_size_fill_value_dtype_layout_devic_3ae418(Packet):
+    __call__: Call_size_fill_value_dtype_layout_devic_4dbe30
+    default: Operator_size_fill_value_dtype_layout_devic_bf59f4
+    out: Operator_size_fill_value_out_d5ff3d
 
-class Packet_size_physical_layout_dtype_layout_de_f31b27(Packet):
-    __call__: Call_size_physical_layout_dtype_layout_de_4a6929
-    default: OperatorOf[Call_size_physical_layout_dtype_layout_de_ff3294]
-    out: OperatorOf[Call_size_physical_layout_out_c47fff]
+class Packet_size_physical_layout_dtype_layout_9c617d(Packet):
+    __call__: Call_size_physical_layout_dtype_layout_4a6929
+    default: Operator_size_physical_layout_dtype_layout_ff3294
+    out: Operator_size_physical_layout_out_c47fff
 
-class Packet_size_stride_dtype_layout_device_pin_5b10c5(Packet):
-    __call__: Call_size_stride_dtype_layout_device_pin_4b8181
-    default: OperatorOf[Call_size_stride_dtype_layout_device_pin_2f2d4a]
-    out: OperatorOf[Call_size_stride_out_7cf8b6]
+class Packet_size_stride_dtype_layout_device_pi_609662(Packet):
+    __call__: Call_size_stride_dtype_layout_device_pi_4b8181
+    default: Operator_size_stride_dtype_layout_device_pi_2f2d4a
+    out: Operator_size_stride_out_7cf8b6
 
-class Packet_sorted_sequence_self_out_int32_right_2fe42c(Packet):
-    __call__: Call_sorted_sequence_self_out_int32_right_b2c5a3
-    Tensor: OperatorOf[Call_sorted_sequence_self_out_int32_right_63b94c]
-    Scalar: OperatorOf[Call_sorted_sequence_self_out_int32_right_29cae8]
-    Tensor_out: OperatorOf[Call_sorted_sequence_self_out_int32_right_ba3289]
-    Scalar_out: OperatorOf[Call_sorted_sequence_self_out_int32_right_ffac89]
+class Packet_sorted_sequence_self_out_int32_rig_9ae19b(Packet):
+    __call__: Call_sorted_sequence_self_out_int32_rig_b2c5a3
+    Tensor: Operator_sorted_sequence_self_out_int32_rig_63b94c
+    Scalar: Operator_sorted_sequence_self_out_int32_rig_29cae8
+    Tensor_out: Operator_sorted_sequence_self_out_int32_rig_ba3289
+    Scalar_out: Operator_sorted_sequence_self_out_int32_rig_ffac89
 
-class Packet_start_end_steps_base_dtype_layout_de_fc78a5(Packet):
-    __call__: Call_start_end_steps_base_dtype_layout_de_30a19d
-    default: OperatorOf[Call_start_end_steps_base_dtype_layout_de_94f012]
-    Tensor_Tensor: OperatorOf[Call_start_end_steps_base_dtype_layout_de_72afe5]
-    Tensor_Scalar: OperatorOf[Call_start_end_steps_base_dtype_layout_de_12128a]
-    Scalar_Tensor: OperatorOf[Call_start_end_steps_base_dtype_layout_de_4fef70]
-    out: OperatorOf[Call_start_end_steps_base_out_777208]
-    Tensor_Tensor_out: OperatorOf[Call_start_end_steps_base_out_98f5de]
-    Tensor_Scalar_out: OperatorOf[Call_start_end_steps_base_out_540cfb]
-    Scalar_Tensor_out: OperatorOf[Call_start_end_steps_base_out_cbfc38]
+class Packet_start_end_steps_base_dtype_layout_08d7fe(Packet):
+    __call__: Call_start_end_steps_base_dtype_layout_30a19d
+    default: Operator_start_end_steps_base_dtype_layout_94f012
+    Tensor_Tensor: Operator_start_end_steps_base_dtype_layout_72afe5
+    Tensor_Scalar: Operator_start_end_steps_base_dtype_layout_12128a
+    Scalar_Tensor: Operator_start_end_steps_base_dtype_layout_4fef70
+    out: Operator_start_end_steps_base_out_777208
+    Tensor_Tensor_out: Operator_start_end_steps_base_out_98f5de
+    Tensor_Scalar_out: Operator_start_end_steps_base_out_540cfb
+    Scalar_Tensor_out: Operator_start_end_steps_base_out_cbfc38
 
-class Packet_start_end_steps_dtype_layout_device_a0f0db(Packet):
-    __call__: Call_start_end_steps_dtype_layout_device_8b2ba8
-    default: OperatorOf[Call_start_end_steps_dtype_layout_device_37c351]
-    Tensor_Tensor: OperatorOf[Call_start_end_steps_dtype_layout_device_c6d497]
-    Tensor_Scalar: OperatorOf[Call_start_end_steps_dtype_layout_device_5a248c]
-    Scalar_Tensor: OperatorOf[Call_start_end_steps_dtype_layout_device_094981]
-    out: OperatorOf[Call_start_end_steps_out_f8bfd9]
-    Tensor_Tensor_out: OperatorOf[Call_start_end_steps_out_03225e]
-    Tensor_Scalar_out: OperatorOf[Call_start_end_steps_out_d26ab0]
-    Scalar_Tensor_out: OperatorOf[Call_start_end_steps_out_d86580]
+class Packet_start_end_steps_dtype_layout_devic_b83862(Packet):
+    __call__: Call_start_end_steps_dtype_layout_devic_8b2ba8
+    default: Operator_start_end_steps_dtype_layout_devic_37c351
+    Tensor_Tensor: Operator_start_end_steps_dtype_layout_devic_c6d497
+    Tensor_Scalar: Operator_start_end_steps_dtype_layout_devic_5a248c
+    Scalar_Tensor: Operator_start_end_steps_dtype_layout_devic_094981
+    out: Operator_start_end_steps_out_f8bfd9
+    Tensor_Tensor_out: Operator_start_end_steps_out_03225e
+    Tensor_Scalar_out: Operator_start_end_steps_out_d26ab0
+    Scalar_Tensor_out: Operator_start_end_steps_out_d86580
 
-class Packet_tensors_5038dd(Packet):
-    __call__: Call_tensors_e0325f
-    default: OperatorOf[Call_tensors_e0325f]
-
-class Packet_tensors_6686d8(Packet):
+class Packet_tensors_7f2950(Packet):
     __call__: Call_tensors_793b26
-    default: OperatorOf[Call_tensors_793b26]
+    default: Operator_tensors_793b26
 
-class Packet_tensors_dim_num_chunks_a885cb(Packet):
+class Packet_tensors_cabe5b(Packet):
+    __call__: Call_tensors_e0325f
+    default: Operator_tensors_e0325f
+
+class Packet_tensors_dim_num_chunks_22d5da(Packet):
     __call__: Call_tensors_dim_num_chunks_dcf50a
-    default: OperatorOf[Call_tensors_dim_num_chunks_dcf50a]
+    default: Operator_tensors_dim_num_chunks_dcf50a
 
-class Packet_tensors_dim_out_ffe199(Packet):
+class Packet_tensors_dim_out_1a8a83(Packet):
     __call__: Call_tensors_dim_out_bba826
-    default: OperatorOf[Call_tensors_dim_b20781]
-    out: OperatorOf[Call_tensors_dim_out_e2fb36]
+    default: Operator_tensors_dim_b20781
+    out: Operator_tensors_dim_out_e2fb36
 
-class Packet_tensors_indexing_df6ea6(Packet):
+class Packet_tensors_indexing_c77957(Packet):
     __call__: Call_tensors_indexing_b9d600
-    default: OperatorOf[Call_tensors_e0325f]
-    indexing: OperatorOf[Call_tensors_indexing_55a952]
+    default: Operator_tensors_e0325f
+    indexing: Operator_tensors_indexing_55a952
 
-class Packet_tensors_out_1f0bfc(Packet):
+class Packet_tensors_out_d88751(Packet):
     __call__: Call_tensors_out_5392a2
-    default: OperatorOf[Call_tensors_793b26]
-    out: OperatorOf[Call_tensors_out_8371ed]
+    default: Operator_tensors_793b26
+    out: Operator_tensors_out_8371ed
 
-class Packet_theta_size_align_corners_out_fedc40(Packet):
+class Packet_theta_size_align_corners_out_7d8391(Packet):
     __call__: Call_theta_size_align_corners_out_f6dccd
-    default: OperatorOf[Call_theta_size_align_corners_586370]
-    out: OperatorOf[Call_theta_size_align_corners_out_a98959]
+    default: Operator_theta_size_align_corners_586370
+    out: Operator_theta_size_align_corners_out_a98959
 
-class Packet_weight_indices_offsets_scale_grad_by_6fc1f2(Packet):
-    __call__: Call_weight_indices_offsets_scale_grad_by_58f1a6
-    default: OperatorOf[Call_weight_indices_offsets_scale_grad_by_6ab5c6]
-    out: OperatorOf[Call_weight_indices_offsets_scale_grad_by_5eb3af]
+class Packet_weight_indices_offsets_scale_grad_237b5e(Packet):
+    __call__: Call_weight_indices_offsets_scale_grad_58f1a6
+    default: Operator_weight_indices_offsets_scale_grad_6ab5c6
+    out: Operator_weight_indices_offsets_scale_grad_5eb3af
 
-class Packet_weight_indices_offsets_scale_grad_by_b55fbf(Packet):
-    __call__: Call_weight_indices_offsets_scale_grad_by_df76b1
-    default: OperatorOf[Call_weight_indices_offsets_scale_grad_by_607171]
-    padding_idx: OperatorOf[Call_weight_indices_offsets_scale_grad_by_21ca6f]
+class Packet_weight_indices_offsets_scale_grad_d6b968(Packet):
+    __call__: Call_weight_indices_offsets_scale_grad_df76b1
+    default: Operator_weight_indices_offsets_scale_grad_607171
+    padding_idx: Operator_weight_indices_offsets_scale_grad_21ca6f
 
-class Packet_weight_indices_padding_idx_scale_gra_2d2285(Packet):
-    __call__: Call_weight_indices_padding_idx_scale_gra_d618ec
-    default: OperatorOf[Call_weight_indices_padding_idx_scale_gra_14181c]
-    out: OperatorOf[Call_weight_indices_padding_idx_scale_gra_51a2ec]
+class Packet_weight_indices_padding_idx_scale_g_252e73(Packet):
+    __call__: Call_weight_indices_padding_idx_scale_g_d618ec
+    default: Operator_weight_indices_padding_idx_scale_g_14181c
+    out: Operator_weight_indices_padding_idx_scale_g_51a2ec
 
-class Packet_window_length_dtype_layout_device_pi_2fc63f(Packet):
-    __call__: Call_window_length_dtype_layout_device_pi_c317d7
-    default: OperatorOf[Call_window_length_dtype_layout_device_pi_7d5f47]
-    periodic: OperatorOf[Call_window_length_periodic_dtype_layout_d9ab6f]
-    periodic_out: OperatorOf[Call_window_length_periodic_out_0fbd8a]
-    out: OperatorOf[Call_window_length_out_3bd0c9]
+class Packet_window_length_dtype_layout_device_27b3d8(Packet):
+    __call__: Call_window_length_dtype_layout_device_a06d82
+    default: Operator_window_length_dtype_layout_device_7d5f47
+    periodic: Operator_window_length_periodic_dtype_layou_d9ab6f
+    periodic_alpha: Operator_window_length_periodic_alpha_dtype_a420da
+    periodic_alpha_beta: Operator_window_length_periodic_alpha_beta_9d2fde
+    periodic_alpha_beta_out: Operator_window_length_periodic_alpha_beta_a1a0db
+    out: Operator_window_length_out_3bd0c9
+    periodic_out: Operator_window_length_periodic_out_0fbd8a
+    periodic_alpha_out: Operator_window_length_periodic_alpha_out_0569cc
 
-class Packet_window_length_dtype_layout_device_pi_346d6d(Packet):
-    __call__: Call_window_length_dtype_layout_device_pi_a06d82
-    default: OperatorOf[Call_window_length_dtype_layout_device_pi_7d5f47]
-    periodic: OperatorOf[Call_window_length_periodic_dtype_layout_d9ab6f]
-    periodic_alpha: OperatorOf[Call_window_length_periodic_alpha_dtype_l_a420da]
-    periodic_alpha_beta: OperatorOf[Call_window_length_periodic_alpha_beta_dt_9d2fde]
-    periodic_alpha_beta_out: OperatorOf[Call_window_length_periodic_alpha_beta_ou_a1a0db]
-    out: OperatorOf[Call_window_length_out_3bd0c9]
-    periodic_out: OperatorOf[Call_window_length_periodic_out_0fbd8a]
-    periodic_alpha_out: OperatorOf[Call_window_length_periodic_alpha_out_0569cc]
+class Packet_window_length_dtype_layout_device_67b5d6(Packet):
+    __call__: Call_window_length_dtype_layout_device_7292e3
+    default: Operator_window_length_dtype_layout_device_7d5f47
+    periodic: Operator_window_length_periodic_dtype_layou_d9ab6f
+    beta: Operator_window_length_periodic_beta_dtype_615442
+    beta_out: Operator_window_length_periodic_beta_out_fde198
+    out: Operator_window_length_out_3bd0c9
+    periodic_out: Operator_window_length_periodic_out_0fbd8a
 
-class Packet_window_length_dtype_layout_device_pi_eb8170(Packet):
-    __call__: Call_window_length_dtype_layout_device_pi_7292e3
-    default: OperatorOf[Call_window_length_dtype_layout_device_pi_7d5f47]
-    periodic: OperatorOf[Call_window_length_periodic_dtype_layout_d9ab6f]
-    beta: OperatorOf[Call_window_length_periodic_beta_dtype_la_615442]
-    beta_out: OperatorOf[Call_window_length_periodic_beta_out_fde198]
-    out: OperatorOf[Call_window_length_out_3bd0c9]
-    periodic_out: OperatorOf[Call_window_length_periodic_out_0fbd8a]
+class Packet_window_length_dtype_layout_device_8c22ad(Packet):
+    __call__: Call_window_length_dtype_layout_device_c317d7
+    default: Operator_window_length_dtype_layout_device_7d5f47
+    periodic: Operator_window_length_periodic_dtype_layou_d9ab6f
+    periodic_out: Operator_window_length_periodic_out_0fbd8a
+    out: Operator_window_length_out_3bd0c9
 
-class Packet_window_length_dtype_layout_device_pi_f3c9cb(Packet):
-    __call__: Call_window_length_dtype_layout_device_pi_01da35
-    default: OperatorOf[Call_window_length_dtype_layout_device_pi_7d5f47]
-    periodic: OperatorOf[Call_window_length_periodic_dtype_layout_d9ab6f]
-    out: OperatorOf[Call_window_length_out_3bd0c9]
-    periodic_out: OperatorOf[Call_window_length_periodic_out_0fbd8a]
+class Packet_window_length_dtype_layout_device_91b38d(Packet):
+    __call__: Call_window_length_dtype_layout_device_01da35
+    default: Operator_window_length_dtype_layout_device_7d5f47
+    periodic: Operator_window_length_periodic_dtype_layou_d9ab6f
+    out: Operator_window_length_out_3bd0c9
+    periodic_out: Operator_window_length_periodic_out_0fbd8a
 
-class Packet_x1_x2_dim_eps_3e6456(Packet):
+class Packet_x1_x2_dim_eps_420a28(Packet):
     __call__: Call_x1_x2_dim_eps_4b1a9e
-    default: OperatorOf[Call_x1_x2_dim_eps_4b1a9e]
+    default: Operator_x1_x2_dim_eps_4b1a9e
 
-class Packet_x1_x2_out_a15812(Packet):
+class Packet_x1_x2_out_0a6db2(Packet):
     __call__: Call_x1_x2_out_c10857
-    default: OperatorOf[Call_x1_x2_133b36]
-    out: OperatorOf[Call_x1_x2_out_0a85ef]
+    default: Operator_x1_x2_133b36
+    out: Operator_x1_x2_out_0a85ef
 
-class Packet_x1_x2_p_compute_mode_a691da(Packet):
+class Packet_x1_x2_p_compute_mode_49659a(Packet):
     __call__: Call_x1_x2_p_compute_mode_7bb064
-    default: OperatorOf[Call_x1_x2_p_compute_mode_7bb064]
+    default: Operator_x1_x2_p_compute_mode_7bb064
 
-class Packet_x1_x2_p_compute_mode_out_5e2b11(Packet):
+class Packet_x1_x2_p_compute_mode_out_e81d40(Packet):
     __call__: Call_x1_x2_p_compute_mode_out_2ebff8
-    default: OperatorOf[Call_x1_x2_p_compute_mode_c5d455]
-    out: OperatorOf[Call_x1_x2_p_compute_mode_out_d80f84]
+    default: Operator_x1_x2_p_compute_mode_c5d455
+    out: Operator_x1_x2_p_compute_mode_out_d80f84
 
-class Packet_x1_x2_p_eps_keepdim_3bb368(Packet):
+class Packet_x1_x2_p_eps_keepdim_d3a6fa(Packet):
     __call__: Call_x1_x2_p_eps_keepdim_2574ef
-    default: OperatorOf[Call_x1_x2_p_eps_keepdim_2574ef]
+    default: Operator_x1_x2_p_eps_keepdim_2574ef
 
-class Packet_x_N_7f913c(Packet):
+class Packet_x_N_42a786(Packet):
     __call__: Call_x_N_5e292d
-    default: OperatorOf[Call_x_N_5e292d]
+    default: Operator_x_N_5e292d
 
-class Packet_x_N_increasing_676573(Packet):
+class Packet_x_N_increasing_1710dc(Packet):
     __call__: Call_x_N_increasing_2b6215
-    default: OperatorOf[Call_x_N_increasing_2b6215]
+    default: Operator_x_N_increasing_2b6215
 
-class Packet_x_n_out_dc532d(Packet):
+class Packet_x_n_out_c44ef7(Packet):
     __call__: Call_x_n_out_13c57f
-    default: OperatorOf[Call_x_n_ca1cb9]
-    x_scalar: OperatorOf[Call_x_n_a54fa7]
-    n_scalar: OperatorOf[Call_x_n_615e07]
-    out: OperatorOf[Call_x_n_out_c74566]
-    x_scalar_out: OperatorOf[Call_x_n_out_657c50]
-    n_scalar_out: OperatorOf[Call_x_n_out_c1662e]
+    default: Operator_x_n_ca1cb9
+    x_scalar: Operator_x_n_a54fa7
+    n_scalar: Operator_x_n_615e07
+    out: Operator_x_n_out_c74566
+    x_scalar_out: Operator_x_n_out_657c50
+    n_scalar_out: Operator_x_n_out_c1662e
 
-class Packet_x_out_cb48ef(Packet):
+class Packet_x_out_96be58(Packet):
     __call__: Call_x_out_2e806a
-    default: OperatorOf[Call_x_b0ff15]
-    out: OperatorOf[Call_x_out_62e518]
+    default: Operator_x_b0ff15
+    out: Operator_x_out_62e518
 
-class Packet_x_y_dim_out_9a100c(Packet):
+class Packet_x_y_dim_out_188ee0(Packet):
     __call__: Call_x_y_dim_out_192822
-    default: OperatorOf[Call_x_y_dim_9028bc]
-    out: OperatorOf[Call_x_y_dim_out_dad0eb]
+    default: Operator_x_y_dim_9028bc
+    out: Operator_x_y_dim_out_dad0eb
 
-class Packet_y_x_dim_dx_34e077(Packet):
-    __call__: Call_y_x_dim_dx_e0fc24
-    x: OperatorOf[Call_y_x_dim_90f801]
-    dx: OperatorOf[Call_y_dx_dim_bdc8f3]
-
-class Packet_y_x_dim_dx_f089e6(Packet):
+class Packet_y_x_dim_dx_b192ba(Packet):
     __call__: Call_y_x_dim_dx_d8f1c1
-    x: OperatorOf[Call_y_x_dim_90f801]
-    dx: OperatorOf[Call_y_dx_dim_d8b46a]
+    x: Operator_y_x_dim_90f801
+    dx: Operator_y_dx_dim_d8b46a
+
+class Packet_y_x_dim_dx_fb5475(Packet):
+    __call__: Call_y_x_dim_dx_e0fc24
+    x: Operator_y_x_dim_90f801
+    dx: Operator_y_dx_dim_bdc8f3

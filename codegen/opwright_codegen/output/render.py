@@ -194,7 +194,7 @@ def _of_parts(
         view, bindings = part.view, part.bindings
         contexts: tuple[tuple[str, str, _Context], ...] = (
             (f"{stubs.FOLDER}/*.py", stubs.TEMPLATE, partial(stubs.context, view)),
-            (f"{stubs.FOLDER}/*.pyi", typing.OPS, lambda view=view: typing.ops_context(view, call_types())),
+            (f"{stubs.FOLDER}/*.pyi", typing.OPS, partial(typing.ops_context, view, call_types)),
             (f"{fakes.FOLDER}/*.py", fakes.TEMPLATE, partial(fakes.context, view, bindings, part.shims["Meta"])),
             (f"{batching.FOLDER}/*.py", batching.TEMPLATE, partial(batching.context, part)),
             (f"{composites.FOLDER}/*.py", composites.TEMPLATE, partial(composites.context, view, bindings)),

@@ -16,7 +16,7 @@ from opwright_codegen.read.groups import check_group, group_operators
 from opwright_codegen.read.model import PYTORCHS, Operator, OperatorGroup, OperatorSet
 from opwright_codegen.read.namespaces import check_namespaces
 from opwright_codegen.read.yaml_reader import MAX_ERRORS
-from opwright_codegen.source import Source, Span
+from opwright_codegen.source import Source
 
 __all__ = ["MAX_BYTES", "read", "read_source", "read_text"]
 
@@ -124,15 +124,7 @@ def _complete(
     for operator in list(operators.values()):
         _check_variant_tags(operator, operators, errors)
     errors.raise_if_any()
-    return OperatorSet(_by_entry(operators.values()), tuple(whole), tuple(sources), namespace)
-
-
-def _by_entry(operators: Iterable[Operator]) -> dict[str, Operator]:
-    """Return operators by name, each with the variants that were made from its entry behind it."""
-    entries: dict[Span, list[Operator]] = {}
-    for operator in operators:
-        entries.setdefault(operator.location, []).append(operator)
-    return {operator.name: operator for entry in entries.values() for operator in entry}
+    return OperatorSet(operators, tuple(whole), tuple(sources), namespace)
 
 
 def _check_variant_tags(operator: Operator, operators: dict[str, Operator], errors: Errors) -> None:

@@ -198,7 +198,7 @@ class OperatorGroup:
 
 @dataclass(frozen=True, slots=True)
 class OperatorSet:
-    """All operators of a run, by qualified name, in the order of the files: made ones behind their entry."""
+    """All operators of a run, by qualified name: declared ones in the order of the files, made ones after them."""
 
     operators: Mapping[str, Operator]
     groups: tuple[OperatorGroup, ...]

@@ -2,8 +2,9 @@
 
 Note [Typed calls]
 Most operators are called like others: `neg`, `exp` and 200 more take one tensor. A `Call_…` has the declarations of
-one `__call__`, a `Packet_…` the call of a packet, and its overloads as attributes. Their names are those of the
-parameters, and a hash of what the class says: so none depends on what other operators there are.
+one `__call__`, an `Operator_…` is an operator that is called so, a `Packet_…` has its call, and its overloads as
+attributes. Their names are those of the parameters, and a hash of what the class says: so none depends on what other
+operators there are.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["FILE", "TEMPLATE", "CallTypes"]
 
 FILE = "calls.pyi"
 TEMPLATE = "calls.pyi.j2"
-_LONGEST = 36
+_LONGEST = 34
 _HASHED = 6  # characters of a hash, which names with the same parameters need
 
 
@@ -37,13 +38,14 @@ class CallTypes:
 
     def context(self) -> dict[str, object]:
         """Return what the template shows."""
-        words = self._typed.words() | {"Any", "Generic", "NDArray", "Operator", "Packet", "Protocol", "Tensor"}
+        words = self._typed.words() | {"Any", "NDArray", "Operator", "Packet", "Protocol", "Tensor"}
         words |= {"TypeAlias", "TypeVar"}
         if any(len(declared) > 1 for declared in self._calls.values()):
             words.add("overload")
+        of_operators = {call: _operator(call) for call in self.operators.values()}
         modules = ["builtins"] if "builtins" in words else []
         return {
-            "calls": sorted(self._calls.items()),
+            "calls": [(name, of_operators.get(name), declared) for name, declared in sorted(self._calls.items())],
             "packets": sorted(self._packets.items()),
             "imports": import_lines(words, modules, [(".", "ops", "ops")] if self._typed.has_results else []),
         }
@@ -54,11 +56,16 @@ class CallTypes:
 
     def _packet(self, group: Sequence[OperatorView]) -> str:
         overloads = [
-            f"{operator.schema.name.shown_overload}: OperatorOf[{self.operators[operator.name]}]"
+            f"{operator.schema.name.shown_overload}: {_operator(self.operators[operator.name])}"
             for operator in group
             if is_word(operator.schema.name.shown_overload)
         ]
         return _named("Packet", group, (f"__call__: {self._call(group)}", *overloads), self._packets)
+
+
+def _operator(call: str) -> str:
+    """Return the class of operators that are called so."""
+    return call.replace("Call", "Operator", 1)
 
 
 def _named(kind: str, group: Sequence[OperatorView], lines: Sequence[str], known: dict[str, Sequence[str]]) -> str:

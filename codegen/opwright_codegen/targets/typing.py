@@ -10,7 +10,7 @@ editor shows name, parameters and docstring where one points at a call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.calls import CallTypes
@@ -29,8 +29,9 @@ OPS = "ops.pyi.j2"
 METHODS = "methods.pyi.j2"
 
 
-def ops_context(view: NamespaceView, calls: CallTypes) -> dict[str, object]:
-    """Return what the template of a part's `.pyi` shows."""
+def ops_context(view: NamespaceView, call_types: Callable[[], CallTypes]) -> dict[str, object]:
+    """Return what the template of a part's `.pyi` shows. `call_types`: the classes of calls of the whole package."""
+    calls = call_types()
     typed = Typed(view.builtins)
     functions = {
         base: _functions(view.names.packets[base].function, group, typed) for base, group in view.packets.items()

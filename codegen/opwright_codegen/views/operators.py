@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
@@ -15,6 +15,7 @@ from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.schema.defaults import EnumName, Value
 from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.schema.types import BaseType, ListType, Type
+from opwright_codegen.source import Span
 from opwright_codegen.views.annotations import Tensors, annotation, tensors_in
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer, NamespaceNames, argument_names, is_word, returns_list
@@ -125,11 +126,11 @@ def namespace_view(
     project: Path | None = None,
     used: Sequence[UsedPackage] = (),
 ) -> NamespaceView:
-    """Return the operators of `namespace` in the order of the schema files. Among the overloads of a name declared ones
-    come before made ones: a call goes to the first that it fits, and names are given to them first."""
-    own = {name: operator for name, operator in operators.operators.items() if operator.namespace == namespace}
-    declared_first = sorted(own.values(), key=attrgetter("generated"))
+    """Return the operators of `namespace` in the order of the schema files, made ones behind their entry. Among the
+    overloads of a name declared ones come first: a call goes to the first that it fits."""
+    declared_first = [operator for operator in operators.operators.values() if operator.namespace == namespace]
     names = NamespaceNames.of({operator.name: operator.schema for operator in declared_first})
+    own = _by_entry(declared_first)
     builtins = BuiltinNames(names.taken)
     skipped = len(namespace) + 2 if namespace else 0
     views = {}
@@ -162,6 +163,14 @@ def namespace_view(
     aliases = _aliases(used, views, names)
     calls = _calls(grouped, names, homes, aliases)
     return NamespaceView(namespace, package, sources, views, grouped, names, builtins, aliases, calls, parts, homes)
+
+
+def _by_entry(operators: Iterable[Operator]) -> dict[str, Operator]:
+    """Return operators by name, each with those that were made from its entry behind it."""
+    entries: dict[Span, list[Operator]] = {}
+    for operator in operators:
+        entries.setdefault(operator.location, []).append(operator)
+    return {operator.name: operator for entry in entries.values() for operator in entry}
 
 
 def _calls(

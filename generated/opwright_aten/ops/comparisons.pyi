@@ -695,57 +695,57 @@ ge_Tensor: _calls.Call_self_other_2d85a7
 ge__Tensor: _calls.Call_self_other_36e107
 ge_Scalar: _calls.Call_self_other_cae022
 ge__Scalar: _calls.Call_self_other_cae022
-isin_Tensor_Tensor: _calls.Call_elements_test_elements_assume_unique_c0048e
-isin_Tensor_Scalar: _calls.Call_elements_test_element_assume_unique_57f87d
-isin_Scalar_Tensor: _calls.Call_element_test_elements_assume_unique_1e58d2
+isin_Tensor_Tensor: _calls.Call_elements_test_elements_assume_uniq_c0048e
+isin_Tensor_Scalar: _calls.Call_elements_test_element_assume_uniqu_57f87d
+isin_Scalar_Tensor: _calls.Call_element_test_elements_assume_uniqu_1e58d2
 
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    bitwise_and: _calls.Packet_self_other_out_c155af
-    bitwise_and_: _calls.Packet_self_other_eab445
-    bitwise_or: _calls.Packet_self_other_out_c155af
-    bitwise_or_: _calls.Packet_self_other_eab445
-    bitwise_xor: _calls.Packet_self_other_out_c155af
-    bitwise_xor_: _calls.Packet_self_other_eab445
-    bitwise_left_shift: _calls.Packet_self_other_out_45f9f7
-    bitwise_left_shift_: _calls.Packet_self_other_df23ac
-    bitwise_right_shift: _calls.Packet_self_other_out_45f9f7
-    bitwise_right_shift_: _calls.Packet_self_other_df23ac
-    __lshift__: _calls.Packet_self_other_out_a92805
-    __ilshift__: _calls.Packet_self_other_eab445
-    __rshift__: _calls.Packet_self_other_out_a92805
-    __irshift__: _calls.Packet_self_other_eab445
-    logical_and: _calls.Packet_self_other_out_6875d6
-    logical_and_: _calls.Packet_self_other_e3c03d
-    logical_or: _calls.Packet_self_other_out_6875d6
-    logical_or_: _calls.Packet_self_other_e3c03d
-    logical_xor: _calls.Packet_self_other_out_6875d6
-    logical_xor_: _calls.Packet_self_other_e3c03d
-    bitwise_not: _calls.Packet_self_out_f0b250
-    bitwise_not_: _calls.Packet_self_11723f
-    logical_not: _calls.Packet_self_out_f0b250
-    logical_not_: _calls.Packet_self_11723f
-    isnan: _calls.Packet_self_out_f0b250
-    isfinite: _calls.Packet_self_11723f
-    isinf: _calls.Packet_self_out_f0b250
-    isposinf: _calls.Packet_self_out_f0b250
-    isneginf: _calls.Packet_self_out_f0b250
-    isreal: _calls.Packet_self_11723f
-    signbit: _calls.Packet_self_out_f0b250
-    eq: _calls.Packet_self_other_out_a92805
-    eq_: _calls.Packet_self_other_eab445
-    ne: _calls.Packet_self_other_out_a92805
-    ne_: _calls.Packet_self_other_eab445
-    lt: _calls.Packet_self_other_out_a92805
-    lt_: _calls.Packet_self_other_eab445
-    le: _calls.Packet_self_other_out_a92805
-    le_: _calls.Packet_self_other_eab445
-    gt: _calls.Packet_self_other_out_a92805
-    gt_: _calls.Packet_self_other_eab445
-    ge: _calls.Packet_self_other_out_a92805
-    ge_: _calls.Packet_self_other_eab445
-    isin: _calls.Packet_elements_test_elements_assume_unique_31611d
-    isclose: _calls.Packet_self_other_rtol_atol_equal_nan_5a92f6
-    allclose: _calls.Packet_self_other_rtol_atol_equal_nan_a4170a
-    equal: _calls.Packet_self_other_f28801
+    bitwise_and: _calls.Packet_self_other_out_56bd65
+    bitwise_and_: _calls.Packet_self_other_5441be
+    bitwise_or: _calls.Packet_self_other_out_56bd65
+    bitwise_or_: _calls.Packet_self_other_5441be
+    bitwise_xor: _calls.Packet_self_other_out_56bd65
+    bitwise_xor_: _calls.Packet_self_other_5441be
+    bitwise_left_shift: _calls.Packet_self_other_out_186ed0
+    bitwise_left_shift_: _calls.Packet_self_other_d995a5
+    bitwise_right_shift: _calls.Packet_self_other_out_186ed0
+    bitwise_right_shift_: _calls.Packet_self_other_d995a5
+    __lshift__: _calls.Packet_self_other_out_ae94cf
+    __ilshift__: _calls.Packet_self_other_5441be
+    __rshift__: _calls.Packet_self_other_out_ae94cf
+    __irshift__: _calls.Packet_self_other_5441be
+    logical_and: _calls.Packet_self_other_out_e8ceca
+    logical_and_: _calls.Packet_self_other_15ce9c
+    logical_or: _calls.Packet_self_other_out_e8ceca
+    logical_or_: _calls.Packet_self_other_15ce9c
+    logical_xor: _calls.Packet_self_other_out_e8ceca
+    logical_xor_: _calls.Packet_self_other_15ce9c
+    bitwise_not: _calls.Packet_self_out_2db244
+    bitwise_not_: _calls.Packet_self_f14bd4
+    logical_not: _calls.Packet_self_out_2db244
+    logical_not_: _calls.Packet_self_f14bd4
+    isnan: _calls.Packet_self_out_2db244
+    isfinite: _calls.Packet_self_f14bd4
+    isinf: _calls.Packet_self_out_2db244
+    isposinf: _calls.Packet_self_out_2db244
+    isneginf: _calls.Packet_self_out_2db244
+    isreal: _calls.Packet_self_f14bd4
+    signbit: _calls.Packet_self_out_2db244
+    eq: _calls.Packet_self_other_out_ae94cf
+    eq_: _calls.Packet_self_other_5441be
+    ne: _calls.Packet_self_other_out_ae94cf
+    ne_: _calls.Packet_self_other_5441be
+    lt: _calls.Packet_self_other_out_ae94cf
+    lt_: _calls.Packet_self_other_5441be
+    le: _calls.Packet_self_other_out_ae94cf
+    le_: _calls.Packet_self_other_5441be
+    gt: _calls.Packet_self_other_out_ae94cf
+    gt_: _calls.Packet_self_other_5441be
+    ge: _calls.Packet_self_other_out_ae94cf
+    ge_: _calls.Packet_self_other_5441be
+    isin: _calls.Packet_elements_test_elements_assume_uniq_1c67a2
+    isclose: _calls.Packet_self_other_rtol_atol_equal_nan_918709
+    allclose: _calls.Packet_self_other_rtol_atol_equal_nan_3e40ca
+    equal: _calls.Packet_self_other_e335f4

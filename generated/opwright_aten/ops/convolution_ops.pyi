@@ -584,23 +584,23 @@ def col2im(
     out: A,
 ) -> A: ...
 
-conv1d_default: _calls.Call_input_weight_bias_stride_padding_dil_b649dd
-conv2d_default: _calls.Call_input_weight_bias_stride_padding_dil_aaad3d
-conv3d_default: _calls.Call_input_weight_bias_stride_padding_dil_350bf1
-conv1d_padding: _calls.Call_input_weight_bias_stride_padding_dil_07a4db
-conv2d_padding: _calls.Call_input_weight_bias_stride_padding_dil_bff846
-conv3d_padding: _calls.Call_input_weight_bias_stride_padding_dil_8ec775
+conv1d_default: _calls.Call_input_weight_bias_stride_padding_d_b649dd
+conv2d_default: _calls.Call_input_weight_bias_stride_padding_d_aaad3d
+conv3d_default: _calls.Call_input_weight_bias_stride_padding_d_350bf1
+conv1d_padding: _calls.Call_input_weight_bias_stride_padding_d_07a4db
+conv2d_padding: _calls.Call_input_weight_bias_stride_padding_d_bff846
+conv3d_padding: _calls.Call_input_weight_bias_stride_padding_d_8ec775
 
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    convolution: _calls.Packet_input_weight_bias_stride_padding_dil_de8648
-    _convolution: _calls.Packet_input_weight_bias_stride_padding_dil_8a2e1a
-    conv1d: _calls.Packet_input_weight_bias_stride_padding_dil_c3c08e
-    conv2d: _calls.Packet_input_weight_bias_stride_padding_dil_042757
-    conv3d: _calls.Packet_input_weight_bias_stride_padding_dil_7c2087
-    conv_transpose1d: _calls.Packet_input_weight_bias_stride_padding_out_5bd885
-    conv_transpose2d: _calls.Packet_input_weight_bias_stride_padding_out_b214f2
-    conv_transpose3d: _calls.Packet_input_weight_bias_stride_padding_out_c55af1
-    im2col: _calls.Packet_self_kernel_size_dilation_padding_st_795083
-    col2im: _calls.Packet_self_output_size_kernel_size_dilatio_c4d60e
+    convolution: _calls.Packet_input_weight_bias_stride_padding_d_3afdf7
+    _convolution: _calls.Packet_input_weight_bias_stride_padding_d_ea86f0
+    conv1d: _calls.Packet_input_weight_bias_stride_padding_d_b09ae8
+    conv2d: _calls.Packet_input_weight_bias_stride_padding_d_291de2
+    conv3d: _calls.Packet_input_weight_bias_stride_padding_d_475ca6
+    conv_transpose1d: _calls.Packet_input_weight_bias_stride_padding_o_77a4b4
+    conv_transpose2d: _calls.Packet_input_weight_bias_stride_padding_o_d9b966
+    conv_transpose3d: _calls.Packet_input_weight_bias_stride_padding_o_109e35
+    im2col: _calls.Packet_self_kernel_size_dilation_padding_fe901b
+    col2im: _calls.Packet_self_output_size_kernel_size_dilat_f953c6

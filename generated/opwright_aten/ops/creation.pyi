@@ -1282,102 +1282,102 @@ def _local_scalar_dense(self: TensorLike) -> Scalar: ...
 def _local_scalar_dense(input: TensorLike) -> Scalar: ...
 
 arange_default: _calls.Call_end_dtype_layout_device_pin_memory_5808bf
-arange_start: _calls.Call_start_end_dtype_layout_device_pin_me_5d9ab6
-arange_start_step: _calls.Call_start_end_step_dtype_layout_device_p_b198a3
-linspace_default: _calls.Call_start_end_steps_dtype_layout_device_37c351
+arange_start: _calls.Call_start_end_dtype_layout_device_pin_5d9ab6
+arange_start_step: _calls.Call_start_end_step_dtype_layout_device_b198a3
+linspace_default: _calls.Call_start_end_steps_dtype_layout_devic_37c351
 eye_default: _calls.Call_n_dtype_layout_device_pin_memory_90069a
 eye_m: _calls.Call_n_m_dtype_layout_device_pin_memory_85ecb1
-linspace_Tensor_Tensor: _calls.Call_start_end_steps_dtype_layout_device_c6d497
-linspace_Tensor_Scalar: _calls.Call_start_end_steps_dtype_layout_device_5a248c
-linspace_Scalar_Tensor: _calls.Call_start_end_steps_dtype_layout_device_094981
-logspace_default: _calls.Call_start_end_steps_base_dtype_layout_de_94f012
-logspace_Tensor_Tensor: _calls.Call_start_end_steps_base_dtype_layout_de_72afe5
-logspace_Tensor_Scalar: _calls.Call_start_end_steps_base_dtype_layout_de_12128a
-logspace_Scalar_Tensor: _calls.Call_start_end_steps_base_dtype_layout_de_4fef70
-rand_like_default: _calls.Call_self_dtype_layout_device_pin_memory_a3db91
-randn_like_default: _calls.Call_self_dtype_layout_device_pin_memory_a3db91
-rand_like_generator: _calls.Call_self_generator_dtype_layout_device_p_0b2fa0
-randn_like_generator: _calls.Call_self_generator_dtype_layout_device_p_0b2fa0
-randint_like_default: _calls.Call_self_high_dtype_layout_device_pin_me_e7c9c5
-randint_like_Tensor: _calls.Call_self_high_dtype_layout_device_pin_me_084450
-randint_like_low_dtype: _calls.Call_self_low_high_dtype_layout_device_pi_d3a725
-randint_like_generator: _calls.Call_self_high_generator_dtype_layout_dev_b6a36c
-randint_like_Tensor_generator: _calls.Call_self_high_generator_dtype_layout_dev_d2e8af
-randint_like_low_generator_dtype: _calls.Call_self_low_high_generator_dtype_layout_17b8f8
-hann_window_default: _calls.Call_window_length_dtype_layout_device_pi_7d5f47
-hann_window_periodic: _calls.Call_window_length_periodic_dtype_layout_d9ab6f
-hamming_window_default: _calls.Call_window_length_dtype_layout_device_pi_7d5f47
-hamming_window_periodic: _calls.Call_window_length_periodic_dtype_layout_d9ab6f
-hamming_window_periodic_alpha: _calls.Call_window_length_periodic_alpha_dtype_l_a420da
-hamming_window_periodic_alpha_beta: _calls.Call_window_length_periodic_alpha_beta_dt_9d2fde
-bartlett_window_default: _calls.Call_window_length_dtype_layout_device_pi_7d5f47
-bartlett_window_periodic: _calls.Call_window_length_periodic_dtype_layout_d9ab6f
-blackman_window_default: _calls.Call_window_length_dtype_layout_device_pi_7d5f47
-blackman_window_periodic: _calls.Call_window_length_periodic_dtype_layout_d9ab6f
-kaiser_window_default: _calls.Call_window_length_dtype_layout_device_pi_7d5f47
-kaiser_window_periodic: _calls.Call_window_length_periodic_dtype_layout_d9ab6f
-kaiser_window_beta: _calls.Call_window_length_periodic_beta_dtype_la_615442
+linspace_Tensor_Tensor: _calls.Call_start_end_steps_dtype_layout_devic_c6d497
+linspace_Tensor_Scalar: _calls.Call_start_end_steps_dtype_layout_devic_5a248c
+linspace_Scalar_Tensor: _calls.Call_start_end_steps_dtype_layout_devic_094981
+logspace_default: _calls.Call_start_end_steps_base_dtype_layout_94f012
+logspace_Tensor_Tensor: _calls.Call_start_end_steps_base_dtype_layout_72afe5
+logspace_Tensor_Scalar: _calls.Call_start_end_steps_base_dtype_layout_12128a
+logspace_Scalar_Tensor: _calls.Call_start_end_steps_base_dtype_layout_4fef70
+rand_like_default: _calls.Call_self_dtype_layout_device_pin_memor_a3db91
+randn_like_default: _calls.Call_self_dtype_layout_device_pin_memor_a3db91
+rand_like_generator: _calls.Call_self_generator_dtype_layout_device_0b2fa0
+randn_like_generator: _calls.Call_self_generator_dtype_layout_device_0b2fa0
+randint_like_default: _calls.Call_self_high_dtype_layout_device_pin_e7c9c5
+randint_like_Tensor: _calls.Call_self_high_dtype_layout_device_pin_084450
+randint_like_low_dtype: _calls.Call_self_low_high_dtype_layout_device_d3a725
+randint_like_generator: _calls.Call_self_high_generator_dtype_layout_d_b6a36c
+randint_like_Tensor_generator: _calls.Call_self_high_generator_dtype_layout_d_d2e8af
+randint_like_low_generator_dtype: _calls.Call_self_low_high_generator_dtype_layo_17b8f8
+hann_window_default: _calls.Call_window_length_dtype_layout_device_7d5f47
+hann_window_periodic: _calls.Call_window_length_periodic_dtype_layou_d9ab6f
+hamming_window_default: _calls.Call_window_length_dtype_layout_device_7d5f47
+hamming_window_periodic: _calls.Call_window_length_periodic_dtype_layou_d9ab6f
+hamming_window_periodic_alpha: _calls.Call_window_length_periodic_alpha_dtype_a420da
+hamming_window_periodic_alpha_beta: _calls.Call_window_length_periodic_alpha_beta_9d2fde
+bartlett_window_default: _calls.Call_window_length_dtype_layout_device_7d5f47
+bartlett_window_periodic: _calls.Call_window_length_periodic_dtype_layou_d9ab6f
+blackman_window_default: _calls.Call_window_length_dtype_layout_device_7d5f47
+blackman_window_periodic: _calls.Call_window_length_periodic_dtype_layou_d9ab6f
+kaiser_window_default: _calls.Call_window_length_dtype_layout_device_7d5f47
+kaiser_window_periodic: _calls.Call_window_length_periodic_dtype_layou_d9ab6f
+kaiser_window_beta: _calls.Call_window_length_periodic_beta_dtype_615442
 fill_Scalar: _calls.Call_self_value_d93ebf
 fill__Scalar: _calls.Call_self_value_d93ebf
 fill_Tensor: _calls.Call_self_value_b2ecd5
 fill__Tensor: _calls.Call_self_value_7017cc
-to_dtype_layout: _calls.Call_self_dtype_layout_device_pin_memory_eca183
-to_device: _calls.Call_self_device_dtype_non_blocking_copy_f0c969
-to_dtype: _calls.Call_self_dtype_non_blocking_copy_memory_f5d6be
-to_other: _calls.Call_self_other_non_blocking_copy_memory_5f116c
+to_dtype_layout: _calls.Call_self_dtype_layout_device_pin_memor_eca183
+to_device: _calls.Call_self_device_dtype_non_blocking_cop_f0c969
+to_dtype: _calls.Call_self_dtype_non_blocking_copy_memor_f5d6be
+to_other: _calls.Call_self_other_non_blocking_copy_memor_5f116c
 _assert_async_default: _calls.Call_self_2dd67b
 _assert_async_msg: _calls.Call_self_assert_msg_c69df5
 
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    empty: _calls.Packet_size_dtype_layout_device_pin_memory_8d0b87
-    empty_strided: _calls.Packet_size_stride_dtype_layout_device_pin_5b10c5
-    zeros: _calls.Packet_size_dtype_layout_device_pin_memory_b80bd9
-    ones: _calls.Packet_size_dtype_layout_device_pin_memory_b80bd9
-    full: _calls.Packet_size_fill_value_dtype_layout_device_ba6e6a
-    scalar_tensor: _calls.Packet_s_dtype_layout_device_pin_memory_out_80f100
-    arange: _calls.Packet_end_dtype_layout_device_pin_memory_s_82a785
-    linspace: _calls.Packet_start_end_steps_dtype_layout_device_a0f0db
-    eye: _calls.Packet_n_dtype_layout_device_pin_memory_m_o_86fc80
-    logspace: _calls.Packet_start_end_steps_base_dtype_layout_de_fc78a5
-    empty_permuted: _calls.Packet_size_physical_layout_dtype_layout_de_f31b27
-    vander: _calls.Packet_x_N_increasing_676573
-    empty_like: _calls.Packet_self_dtype_layout_device_pin_memory_c9a539
-    zeros_like: _calls.Packet_self_dtype_layout_device_pin_memory_c9a539
-    ones_like: _calls.Packet_self_dtype_layout_device_pin_memory_c9a539
-    full_like: _calls.Packet_self_fill_value_dtype_layout_device_b21f12
-    rand_like: _calls.Packet_self_dtype_layout_device_pin_memory_9feaee
-    randn_like: _calls.Packet_self_dtype_layout_device_pin_memory_9feaee
-    randint_like: _calls.Packet_self_high_dtype_layout_device_pin_me_a1a878
-    new_empty: _calls.Packet_self_size_dtype_layout_device_pin_me_eb543e
-    new_empty_strided: _calls.Packet_self_size_stride_dtype_layout_device_da0998
-    new_zeros: _calls.Packet_self_size_dtype_layout_device_pin_me_eb543e
-    new_ones: _calls.Packet_self_size_dtype_layout_device_pin_me_eb543e
-    new_full: _calls.Packet_self_size_fill_value_dtype_layout_de_8ef367
-    hann_window: _calls.Packet_window_length_dtype_layout_device_pi_f3c9cb
-    hamming_window: _calls.Packet_window_length_dtype_layout_device_pi_346d6d
-    bartlett_window: _calls.Packet_window_length_dtype_layout_device_pi_2fc63f
-    blackman_window: _calls.Packet_window_length_dtype_layout_device_pi_2fc63f
-    kaiser_window: _calls.Packet_window_length_dtype_layout_device_pi_eb8170
-    copy: _calls.Packet_self_src_non_blocking_out_56185b
-    copy_: _calls.Packet_self_src_non_blocking_1bb921
-    fill: _calls.Packet_self_value_out_fc4f79
-    fill_: _calls.Packet_self_value_5902d1
-    zero: _calls.Packet_self_out_f0b250
-    zero_: _calls.Packet_self_11723f
-    clone: _calls.Packet_self_memory_format_out_b174e4
-    lift_fresh: _calls.Packet_self_11723f
-    fill_diagonal_: _calls.Packet_self_fill_value_wrap_d48042
-    contiguous: _calls.Packet_self_memory_format_d3348b
-    resize_: _calls.Packet_self_size_memory_format_f4c1f9
-    _to_copy: _calls.Packet_self_dtype_layout_device_pin_memory_f54f66
-    to: _calls.Packet_self_dtype_layout_device_pin_memory_1b00fb
-    type_as: _calls.Packet_self_other_54c91b
-    item: _calls.Packet_self_fe0f92
-    sym_size: _calls.Packet_self_dim_3b20c0
-    sym_stride: _calls.Packet_self_dim_3b20c0
-    sym_numel: _calls.Packet_self_ff59a8
-    sym_storage_offset: _calls.Packet_self_ff59a8
-    _assert_async: _calls.Packet_self_assert_msg_ef95ac
-    _local_scalar_dense: _calls.Packet_self_fe0f92
+    empty: _calls.Packet_size_dtype_layout_device_pin_memor_36af16
+    empty_strided: _calls.Packet_size_stride_dtype_layout_device_pi_609662
+    zeros: _calls.Packet_size_dtype_layout_device_pin_memor_77b29d
+    ones: _calls.Packet_size_dtype_layout_device_pin_memor_77b29d
+    full: _calls.Packet_size_fill_value_dtype_layout_devic_3ae418
+    scalar_tensor: _calls.Packet_s_dtype_layout_device_pin_memory_o_562e24
+    arange: _calls.Packet_end_dtype_layout_device_pin_memory_e0529a
+    linspace: _calls.Packet_start_end_steps_dtype_layout_devic_b83862
+    eye: _calls.Packet_n_dtype_layout_device_pin_memory_m_e12129
+    logspace: _calls.Packet_start_end_steps_base_dtype_layout_08d7fe
+    empty_permuted: _calls.Packet_size_physical_layout_dtype_layout_9c617d
+    vander: _calls.Packet_x_N_increasing_1710dc
+    empty_like: _calls.Packet_self_dtype_layout_device_pin_memor_8f2e4c
+    zeros_like: _calls.Packet_self_dtype_layout_device_pin_memor_8f2e4c
+    ones_like: _calls.Packet_self_dtype_layout_device_pin_memor_8f2e4c
+    full_like: _calls.Packet_self_fill_value_dtype_layout_devic_2ebf25
+    rand_like: _calls.Packet_self_dtype_layout_device_pin_memor_f0d13a
+    randn_like: _calls.Packet_self_dtype_layout_device_pin_memor_f0d13a
+    randint_like: _calls.Packet_self_high_dtype_layout_device_pin_4e744d
+    new_empty: _calls.Packet_self_size_dtype_layout_device_pin_6e43e8
+    new_empty_strided: _calls.Packet_self_size_stride_dtype_layout_devi_562ebb
+    new_zeros: _calls.Packet_self_size_dtype_layout_device_pin_6e43e8
+    new_ones: _calls.Packet_self_size_dtype_layout_device_pin_6e43e8
+    new_full: _calls.Packet_self_size_fill_value_dtype_layout_915742
+    hann_window: _calls.Packet_window_length_dtype_layout_device_91b38d
+    hamming_window: _calls.Packet_window_length_dtype_layout_device_27b3d8
+    bartlett_window: _calls.Packet_window_length_dtype_layout_device_8c22ad
+    blackman_window: _calls.Packet_window_length_dtype_layout_device_8c22ad
+    kaiser_window: _calls.Packet_window_length_dtype_layout_device_67b5d6
+    copy: _calls.Packet_self_src_non_blocking_out_6c50e7
+    copy_: _calls.Packet_self_src_non_blocking_d4214f
+    fill: _calls.Packet_self_value_out_b1a3b7
+    fill_: _calls.Packet_self_value_4c2466
+    zero: _calls.Packet_self_out_2db244
+    zero_: _calls.Packet_self_f14bd4
+    clone: _calls.Packet_self_memory_format_out_cb0212
+    lift_fresh: _calls.Packet_self_f14bd4
+    fill_diagonal_: _calls.Packet_self_fill_value_wrap_6ec899
+    contiguous: _calls.Packet_self_memory_format_49670f
+    resize_: _calls.Packet_self_size_memory_format_f5aeea
+    _to_copy: _calls.Packet_self_dtype_layout_device_pin_memor_dd1eee
+    to: _calls.Packet_self_dtype_layout_device_pin_memor_b2bfb3
+    type_as: _calls.Packet_self_other_34a0d2
+    item: _calls.Packet_self_2c15b2
+    sym_size: _calls.Packet_self_dim_518c29
+    sym_stride: _calls.Packet_self_dim_518c29
+    sym_numel: _calls.Packet_self_c524fd
+    sym_storage_offset: _calls.Packet_self_c524fd
+    _assert_async: _calls.Packet_self_assert_msg_bdc8c0
+    _local_scalar_dense: _calls.Packet_self_2c15b2

@@ -220,17 +220,17 @@ def linalg_vander(x: A, *, N: int | None = None) -> A: ...
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    linalg_householder_product: _calls.Packet_input_tau_out_588954
-    orgqr: _calls.Packet_self_input2_out_14a91f
-    geqrf: _calls.Packet_self_a_tau_951635
-    ormqr: _calls.Packet_self_input2_input3_left_transpose_ou_7a0f67
-    linalg_ldl_factor_ex: _calls.Packet_self_hermitian_check_errors_LD_pivot_fb65f9
-    linalg_ldl_factor: _calls.Packet_self_hermitian_LD_pivots_5b158d
-    linalg_ldl_solve: _calls.Packet_LD_pivots_B_hermitian_out_a03ed6
-    lu_unpack: _calls.Packet_LU_data_LU_pivots_unpack_data_unpack_6b8241
-    lu_solve: _calls.Packet_self_LU_data_LU_pivots_out_ca0842
-    _lu_with_info: _calls.Packet_self_pivot_check_errors_359bd5
-    linalg_lstsq: _calls.Packet_self_b_rcond_driver_solution_residua_6c446a
-    linalg_matrix_exp: _calls.Packet_self_out_f0b250
-    matrix_exp: _calls.Packet_self_11723f
-    linalg_vander: _calls.Packet_x_N_7f913c
+    linalg_householder_product: _calls.Packet_input_tau_out_0ff400
+    orgqr: _calls.Packet_self_input2_out_c488a1
+    geqrf: _calls.Packet_self_a_tau_812fd0
+    ormqr: _calls.Packet_self_input2_input3_left_transpose_bee447
+    linalg_ldl_factor_ex: _calls.Packet_self_hermitian_check_errors_LD_piv_215205
+    linalg_ldl_factor: _calls.Packet_self_hermitian_LD_pivots_8b4860
+    linalg_ldl_solve: _calls.Packet_LD_pivots_B_hermitian_out_fb52d5
+    lu_unpack: _calls.Packet_LU_data_LU_pivots_unpack_data_unpa_148be6
+    lu_solve: _calls.Packet_self_LU_data_LU_pivots_out_305cd9
+    _lu_with_info: _calls.Packet_self_pivot_check_errors_caa17a
+    linalg_lstsq: _calls.Packet_self_b_rcond_driver_solution_resid_65fee1
+    linalg_matrix_exp: _calls.Packet_self_out_2db244
+    matrix_exp: _calls.Packet_self_f14bd4
+    linalg_vander: _calls.Packet_x_N_42a786

@@ -745,38 +745,38 @@ def pairwise_distance(
     x1: NDArray[Any], x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
 ) -> Tensor: ...
 
-ctc_loss_IntList: _calls.Call_log_probs_targets_input_lengths_targ_65c38f
-ctc_loss_Tensor: _calls.Call_log_probs_targets_input_lengths_targ_cb22bf
-_ctc_loss_default: _calls.Call_log_probs_targets_input_lengths_targ_0e27c2
-_ctc_loss_Tensor: _calls.Call_log_probs_targets_input_lengths_targ_a94069
+ctc_loss_IntList: _calls.Call_log_probs_targets_input_lengths_ta_65c38f
+ctc_loss_Tensor: _calls.Call_log_probs_targets_input_lengths_ta_cb22bf
+_ctc_loss_default: _calls.Call_log_probs_targets_input_lengths_ta_0e27c2
+_ctc_loss_Tensor: _calls.Call_log_probs_targets_input_lengths_ta_a94069
 
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    mse_loss: _calls.Packet_self_target_reduction_out_f6aba1
-    l1_loss: _calls.Packet_self_target_reduction_128bec
-    smooth_l1_loss: _calls.Packet_self_target_reduction_beta_out_8e7e5e
-    huber_loss: _calls.Packet_self_target_reduction_delta_out_3e8d5e
-    binary_cross_entropy: _calls.Packet_self_target_weight_reduction_out_15dfe4
-    binary_cross_entropy_with_logits: _calls.Packet_self_target_weight_pos_weight_reduct_6c4e63
-    kl_div: _calls.Packet_self_target_reduction_log_target_262421
-    soft_margin_loss: _calls.Packet_self_target_reduction_out_f6aba1
-    hinge_embedding_loss: _calls.Packet_self_target_margin_reduction_8d0a2c
-    poisson_nll_loss: _calls.Packet_input_target_log_input_full_eps_redu_cb4080
-    nll_loss: _calls.Packet_self_target_weight_reduction_ignore_738a5d
-    nll_loss_forward: _calls.Packet_self_target_weight_reduction_ignore_26a781
-    nll_loss2d: _calls.Packet_self_target_weight_reduction_ignore_738a5d
-    nll_loss2d_forward: _calls.Packet_self_target_weight_reduction_ignore_6b3096
-    nll_loss_nd: _calls.Packet_self_target_weight_reduction_ignore_73d17b
-    cross_entropy_loss: _calls.Packet_self_target_weight_reduction_ignore_bf5fc3
-    multi_margin_loss: _calls.Packet_self_target_p_margin_weight_reductio_1319e5
-    multilabel_margin_loss: _calls.Packet_self_target_reduction_out_f6aba1
-    multilabel_margin_loss_forward: _calls.Packet_self_target_reduction_output_is_targ_a8b62d
-    ctc_loss: _calls.Packet_log_probs_targets_input_lengths_targ_87b59d
-    _ctc_loss: _calls.Packet_log_probs_targets_input_lengths_targ_89209d
-    _ctc_loss_backward: _calls.Packet_grad_log_probs_targets_input_lengths_581b6e
-    margin_ranking_loss: _calls.Packet_input1_input2_target_margin_reductio_aaac7d
-    cosine_embedding_loss: _calls.Packet_input1_input2_target_margin_reductio_aaac7d
-    triplet_margin_loss: _calls.Packet_anchor_positive_negative_margin_p_ep_027a5f
-    cosine_similarity: _calls.Packet_x1_x2_dim_eps_3e6456
-    pairwise_distance: _calls.Packet_x1_x2_p_eps_keepdim_3bb368
+    mse_loss: _calls.Packet_self_target_reduction_out_3fb99d
+    l1_loss: _calls.Packet_self_target_reduction_3d8e9e
+    smooth_l1_loss: _calls.Packet_self_target_reduction_beta_out_c2dc1a
+    huber_loss: _calls.Packet_self_target_reduction_delta_out_ee8ecf
+    binary_cross_entropy: _calls.Packet_self_target_weight_reduction_out_1c2ca6
+    binary_cross_entropy_with_logits: _calls.Packet_self_target_weight_pos_weight_redu_a9691c
+    kl_div: _calls.Packet_self_target_reduction_log_target_b832d3
+    soft_margin_loss: _calls.Packet_self_target_reduction_out_3fb99d
+    hinge_embedding_loss: _calls.Packet_self_target_margin_reduction_04e399
+    poisson_nll_loss: _calls.Packet_input_target_log_input_full_eps_re_8e1060
+    nll_loss: _calls.Packet_self_target_weight_reduction_ignor_1aba61
+    nll_loss_forward: _calls.Packet_self_target_weight_reduction_ignor_1547cb
+    nll_loss2d: _calls.Packet_self_target_weight_reduction_ignor_1aba61
+    nll_loss2d_forward: _calls.Packet_self_target_weight_reduction_ignor_abad9b
+    nll_loss_nd: _calls.Packet_self_target_weight_reduction_ignor_445e6f
+    cross_entropy_loss: _calls.Packet_self_target_weight_reduction_ignor_acb366
+    multi_margin_loss: _calls.Packet_self_target_p_margin_weight_reduct_3400f5
+    multilabel_margin_loss: _calls.Packet_self_target_reduction_out_3fb99d
+    multilabel_margin_loss_forward: _calls.Packet_self_target_reduction_output_is_ta_a1f4f9
+    ctc_loss: _calls.Packet_log_probs_targets_input_lengths_ta_0b4c89
+    _ctc_loss: _calls.Packet_log_probs_targets_input_lengths_ta_ba9039
+    _ctc_loss_backward: _calls.Packet_grad_log_probs_targets_input_lengt_3b1448
+    margin_ranking_loss: _calls.Packet_input1_input2_target_margin_reduct_9a2ee0
+    cosine_embedding_loss: _calls.Packet_input1_input2_target_margin_reduct_9a2ee0
+    triplet_margin_loss: _calls.Packet_anchor_positive_negative_margin_p_65599e
+    cosine_similarity: _calls.Packet_x1_x2_dim_eps_420a28
+    pairwise_distance: _calls.Packet_x1_x2_p_eps_keepdim_d3a6fa

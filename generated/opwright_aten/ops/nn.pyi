@@ -568,37 +568,37 @@ def _embedding_bag_forward_only(
     out3: A,
 ) -> tuple[A, A, A, A]: ...
 
-embedding_bag_default: _calls.Call_weight_indices_offsets_scale_grad_by_607171
-embedding_bag_padding_idx: _calls.Call_weight_indices_offsets_scale_grad_by_21ca6f
+embedding_bag_default: _calls.Call_weight_indices_offsets_scale_grad_607171
+embedding_bag_padding_idx: _calls.Call_weight_indices_offsets_scale_grad_21ca6f
 
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    _softmax: _calls.Packet_self_dim_half_to_float_out_d4cb24
-    _log_softmax: _calls.Packet_self_dim_half_to_float_out_d4cb24
-    softmax: _calls.Packet_self_dim_dtype_out_462ea1
-    log_softmax: _calls.Packet_self_dim_dtype_out_462ea1
-    _safe_softmax: _calls.Packet_self_dim_dtype_49f550
-    _softmax_backward_data: _calls.Packet_grad_output_output_dim_input_dtype_4915c6
-    _log_softmax_backward_data: _calls.Packet_grad_output_output_dim_input_dtype_4915c6
-    linear: _calls.Packet_input_weight_bias_out_f3361b
-    bilinear: _calls.Packet_input1_input2_weight_bias_f0ec84
-    embedding: _calls.Packet_weight_indices_padding_idx_scale_gra_2d2285
-    embedding_renorm: _calls.Packet_self_indices_max_norm_norm_type_out_b6e6c4
-    embedding_renorm_: _calls.Packet_self_indices_max_norm_norm_type_3a8032
-    one_hot: _calls.Packet_self_num_classes_243be8
-    native_dropout: _calls.Packet_input_p_train_out0_out1_eef260
-    native_dropout_backward: _calls.Packet_grad_output_mask_scale_89c859
-    dropout: _calls.Packet_input_p_train_f74c80
-    dropout_: _calls.Packet_self_p_train_0f2d36
-    feature_dropout: _calls.Packet_input_p_train_f74c80
-    feature_dropout_: _calls.Packet_self_p_train_0f2d36
-    alpha_dropout: _calls.Packet_input_p_train_f74c80
-    alpha_dropout_: _calls.Packet_self_p_train_0f2d36
-    feature_alpha_dropout: _calls.Packet_input_p_train_f74c80
-    feature_alpha_dropout_: _calls.Packet_self_p_train_0f2d36
-    scaled_dot_product_attention: _calls.Packet_query_key_value_attn_mask_dropout_p_a78ce7
-    _scaled_dot_product_attention_math: _calls.Packet_query_key_value_attn_mask_dropout_p_e8ad0b
-    embedding_bag: _calls.Packet_weight_indices_offsets_scale_grad_by_b55fbf
-    _embedding_bag: _calls.Packet_weight_indices_offsets_scale_grad_by_6fc1f2
-    _embedding_bag_forward_only: _calls.Packet_weight_indices_offsets_scale_grad_by_6fc1f2
+    _softmax: _calls.Packet_self_dim_half_to_float_out_a39934
+    _log_softmax: _calls.Packet_self_dim_half_to_float_out_a39934
+    softmax: _calls.Packet_self_dim_dtype_out_f41dac
+    log_softmax: _calls.Packet_self_dim_dtype_out_f41dac
+    _safe_softmax: _calls.Packet_self_dim_dtype_9ec573
+    _softmax_backward_data: _calls.Packet_grad_output_output_dim_input_dtype_e363cc
+    _log_softmax_backward_data: _calls.Packet_grad_output_output_dim_input_dtype_e363cc
+    linear: _calls.Packet_input_weight_bias_out_f5bbc8
+    bilinear: _calls.Packet_input1_input2_weight_bias_f87b72
+    embedding: _calls.Packet_weight_indices_padding_idx_scale_g_252e73
+    embedding_renorm: _calls.Packet_self_indices_max_norm_norm_type_ou_3467fc
+    embedding_renorm_: _calls.Packet_self_indices_max_norm_norm_type_8217e8
+    one_hot: _calls.Packet_self_num_classes_1c43f1
+    native_dropout: _calls.Packet_input_p_train_out0_out1_01fb27
+    native_dropout_backward: _calls.Packet_grad_output_mask_scale_4532dd
+    dropout: _calls.Packet_input_p_train_0eaf2d
+    dropout_: _calls.Packet_self_p_train_5b39d9
+    feature_dropout: _calls.Packet_input_p_train_0eaf2d
+    feature_dropout_: _calls.Packet_self_p_train_5b39d9
+    alpha_dropout: _calls.Packet_input_p_train_0eaf2d
+    alpha_dropout_: _calls.Packet_self_p_train_5b39d9
+    feature_alpha_dropout: _calls.Packet_input_p_train_0eaf2d
+    feature_alpha_dropout_: _calls.Packet_self_p_train_5b39d9
+    scaled_dot_product_attention: _calls.Packet_query_key_value_attn_mask_dropout_6f14e4
+    _scaled_dot_product_attention_math: _calls.Packet_query_key_value_attn_mask_dropout_abcf3d
+    embedding_bag: _calls.Packet_weight_indices_offsets_scale_grad_d6b968
+    _embedding_bag: _calls.Packet_weight_indices_offsets_scale_grad_237b5e
+    _embedding_bag_forward_only: _calls.Packet_weight_indices_offsets_scale_grad_237b5e

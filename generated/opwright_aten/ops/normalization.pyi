@@ -703,24 +703,24 @@ def renorm_(input: A, p: Scalar, dim: int, maxnorm: Scalar) -> A: ...
 @overload
 def renorm_(a: A, p: Scalar, axis: int, maxnorm: Scalar) -> A: ...
 
-_native_batch_norm_legit_no_stats: _calls.Call_input_weight_bias_training_momentum_2a37c3
-_native_batch_norm_legit_default: _calls.Call_input_weight_bias_running_mean_runni_44b011
+_native_batch_norm_legit_no_stats: _calls.Call_input_weight_bias_training_momentu_2a37c3
+_native_batch_norm_legit_default: _calls.Call_input_weight_bias_running_mean_run_44b011
 
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    native_layer_norm: _calls.Packet_input_normalized_shape_weight_bias_e_1b6f3a
-    layer_norm: _calls.Packet_input_normalized_shape_weight_bias_e_3d32cb
-    rms_norm: _calls.Packet_input_normalized_shape_weight_eps_b434fa
-    _fused_rms_norm: _calls.Packet_input_normalized_shape_weight_eps_faf447
-    native_group_norm: _calls.Packet_input_weight_bias_N_C_HxW_group_eps_446731
-    group_norm: _calls.Packet_input_num_groups_weight_bias_eps_cud_3a7fc7
-    _native_batch_norm_legit_functional: _calls.Packet_input_weight_bias_running_mean_runni_ba0dfc
-    _native_batch_norm_legit: _calls.Packet_input_weight_bias_training_momentum_c0be97
-    _native_batch_norm_legit_no_training: _calls.Packet_input_weight_bias_running_mean_runni_7f58d7
-    native_batch_norm: _calls.Packet_input_weight_bias_running_mean_runni_a7dca3
-    _batch_norm_with_update: _calls.Packet_input_weight_bias_running_mean_runni_15de63
-    batch_norm: _calls.Packet_input_weight_bias_running_mean_runni_4016d9
-    instance_norm: _calls.Packet_input_weight_bias_running_mean_runni_a23a73
-    renorm: _calls.Packet_self_p_dim_maxnorm_out_5baa4d
-    renorm_: _calls.Packet_self_p_dim_maxnorm_d06bcc
+    native_layer_norm: _calls.Packet_input_normalized_shape_weight_bias_f3e5b1
+    layer_norm: _calls.Packet_input_normalized_shape_weight_bias_3653cb
+    rms_norm: _calls.Packet_input_normalized_shape_weight_eps_d96b3b
+    _fused_rms_norm: _calls.Packet_input_normalized_shape_weight_eps_93c232
+    native_group_norm: _calls.Packet_input_weight_bias_N_C_HxW_group_ep_f7f825
+    group_norm: _calls.Packet_input_num_groups_weight_bias_eps_c_1109c4
+    _native_batch_norm_legit_functional: _calls.Packet_input_weight_bias_running_mean_run_251796
+    _native_batch_norm_legit: _calls.Packet_input_weight_bias_training_momentu_965eff
+    _native_batch_norm_legit_no_training: _calls.Packet_input_weight_bias_running_mean_run_2c3dce
+    native_batch_norm: _calls.Packet_input_weight_bias_running_mean_run_e01be6
+    _batch_norm_with_update: _calls.Packet_input_weight_bias_running_mean_run_beb62c
+    batch_norm: _calls.Packet_input_weight_bias_running_mean_run_49c707
+    instance_norm: _calls.Packet_input_weight_bias_running_mean_run_2328b4
+    renorm: _calls.Packet_self_p_dim_maxnorm_out_53131b
+    renorm_: _calls.Packet_self_p_dim_maxnorm_306ba2

@@ -244,15 +244,15 @@ special_legendre_polynomial_p_n_scalar: _calls.Call_x_n_615e07
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    special_chebyshev_polynomial_t: _calls.Packet_x_n_out_dc532d
-    special_chebyshev_polynomial_u: _calls.Packet_x_n_out_dc532d
-    special_chebyshev_polynomial_v: _calls.Packet_x_n_out_dc532d
-    special_chebyshev_polynomial_w: _calls.Packet_x_n_out_dc532d
-    special_shifted_chebyshev_polynomial_t: _calls.Packet_x_n_out_dc532d
-    special_shifted_chebyshev_polynomial_u: _calls.Packet_x_n_out_dc532d
-    special_shifted_chebyshev_polynomial_v: _calls.Packet_x_n_out_dc532d
-    special_shifted_chebyshev_polynomial_w: _calls.Packet_x_n_out_dc532d
-    special_hermite_polynomial_h: _calls.Packet_x_n_out_dc532d
-    special_hermite_polynomial_he: _calls.Packet_x_n_out_dc532d
-    special_laguerre_polynomial_l: _calls.Packet_x_n_out_dc532d
-    special_legendre_polynomial_p: _calls.Packet_x_n_out_dc532d
+    special_chebyshev_polynomial_t: _calls.Packet_x_n_out_c44ef7
+    special_chebyshev_polynomial_u: _calls.Packet_x_n_out_c44ef7
+    special_chebyshev_polynomial_v: _calls.Packet_x_n_out_c44ef7
+    special_chebyshev_polynomial_w: _calls.Packet_x_n_out_c44ef7
+    special_shifted_chebyshev_polynomial_t: _calls.Packet_x_n_out_c44ef7
+    special_shifted_chebyshev_polynomial_u: _calls.Packet_x_n_out_c44ef7
+    special_shifted_chebyshev_polynomial_v: _calls.Packet_x_n_out_c44ef7
+    special_shifted_chebyshev_polynomial_w: _calls.Packet_x_n_out_c44ef7
+    special_hermite_polynomial_h: _calls.Packet_x_n_out_c44ef7
+    special_hermite_polynomial_he: _calls.Packet_x_n_out_c44ef7
+    special_laguerre_polynomial_l: _calls.Packet_x_n_out_c44ef7
+    special_legendre_polynomial_p: _calls.Packet_x_n_out_c44ef7

@@ -451,25 +451,25 @@ def max_pool2d_with_indices_backward(
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    max_pool2d_with_indices: _calls.Packet_self_kernel_size_stride_padding_dila_f37079
-    max_pool3d_with_indices: _calls.Packet_self_kernel_size_stride_padding_dila_13afae
-    max_pool1d_with_indices: _calls.Packet_self_kernel_size_stride_padding_dila_3f5522
-    max_pool1d: _calls.Packet_self_kernel_size_stride_padding_dila_dc4a35
-    max_pool2d: _calls.Packet_self_kernel_size_stride_padding_dila_118016
-    max_pool3d: _calls.Packet_self_kernel_size_stride_padding_dila_1371de
-    avg_pool2d: _calls.Packet_self_kernel_size_stride_padding_ceil_f87134
-    avg_pool3d: _calls.Packet_self_kernel_size_stride_padding_ceil_967167
-    avg_pool1d: _calls.Packet_self_kernel_size_stride_padding_ceil_5da57f
-    _adaptive_avg_pool2d: _calls.Packet_self_output_size_out_062825
-    _adaptive_avg_pool3d: _calls.Packet_self_output_size_out_062825
-    adaptive_avg_pool1d: _calls.Packet_self_output_size_out_062825
-    adaptive_avg_pool2d: _calls.Packet_self_output_size_out_062825
-    adaptive_avg_pool3d: _calls.Packet_self_output_size_out_062825
-    adaptive_max_pool2d: _calls.Packet_self_output_size_out_indices_6916fc
-    adaptive_max_pool3d: _calls.Packet_self_output_size_out_indices_6916fc
-    adaptive_max_pool1d: _calls.Packet_self_output_size_01fee6
-    max_unpool2d: _calls.Packet_self_indices_output_size_out_c346b1
-    max_unpool3d: _calls.Packet_self_indices_output_size_stride_padd_4e267b
-    fractional_max_pool2d: _calls.Packet_self_kernel_size_output_size_random_c604e5
-    fractional_max_pool3d: _calls.Packet_self_kernel_size_output_size_random_c604e5
-    max_pool2d_with_indices_backward: _calls.Packet_grad_output_self_kernel_size_stride_f62ca6
+    max_pool2d_with_indices: _calls.Packet_self_kernel_size_stride_padding_di_b50fd9
+    max_pool3d_with_indices: _calls.Packet_self_kernel_size_stride_padding_di_3b61f8
+    max_pool1d_with_indices: _calls.Packet_self_kernel_size_stride_padding_di_342224
+    max_pool1d: _calls.Packet_self_kernel_size_stride_padding_di_a94a74
+    max_pool2d: _calls.Packet_self_kernel_size_stride_padding_di_c4e606
+    max_pool3d: _calls.Packet_self_kernel_size_stride_padding_di_f809a6
+    avg_pool2d: _calls.Packet_self_kernel_size_stride_padding_ce_e06941
+    avg_pool3d: _calls.Packet_self_kernel_size_stride_padding_ce_ebd42c
+    avg_pool1d: _calls.Packet_self_kernel_size_stride_padding_ce_076c16
+    _adaptive_avg_pool2d: _calls.Packet_self_output_size_out_b62549
+    _adaptive_avg_pool3d: _calls.Packet_self_output_size_out_b62549
+    adaptive_avg_pool1d: _calls.Packet_self_output_size_out_b62549
+    adaptive_avg_pool2d: _calls.Packet_self_output_size_out_b62549
+    adaptive_avg_pool3d: _calls.Packet_self_output_size_out_b62549
+    adaptive_max_pool2d: _calls.Packet_self_output_size_out_indices_bf6b4e
+    adaptive_max_pool3d: _calls.Packet_self_output_size_out_indices_bf6b4e
+    adaptive_max_pool1d: _calls.Packet_self_output_size_0d15b6
+    max_unpool2d: _calls.Packet_self_indices_output_size_out_64a75a
+    max_unpool3d: _calls.Packet_self_indices_output_size_stride_pa_e3837a
+    fractional_max_pool2d: _calls.Packet_self_kernel_size_output_size_rando_c6467c
+    fractional_max_pool3d: _calls.Packet_self_kernel_size_output_size_rando_c6467c
+    max_pool2d_with_indices_backward: _calls.Packet_grad_output_self_kernel_size_strid_e32e4f

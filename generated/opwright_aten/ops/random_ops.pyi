@@ -325,21 +325,21 @@ def multinomial(
     self: TensorLike, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: A
 ) -> A: ...
 
-rand_default: _calls.Call_size_dtype_layout_device_pin_memory_583dd5
-rand_generator: _calls.Call_size_generator_dtype_layout_device_p_44bb43
-randn_default: _calls.Call_size_dtype_layout_device_pin_memory_583dd5
-randn_generator: _calls.Call_size_generator_dtype_layout_device_p_44bb43
-randint_default: _calls.Call_high_size_dtype_layout_device_pin_me_4b5e19
-randint_generator: _calls.Call_high_size_generator_dtype_layout_dev_154da3
-randint_low: _calls.Call_low_high_size_dtype_layout_device_pi_ca9a34
-randint_low_generator: _calls.Call_low_high_size_generator_dtype_layout_45fda8
+rand_default: _calls.Call_size_dtype_layout_device_pin_memor_583dd5
+rand_generator: _calls.Call_size_generator_dtype_layout_device_44bb43
+randn_default: _calls.Call_size_dtype_layout_device_pin_memor_583dd5
+randn_generator: _calls.Call_size_generator_dtype_layout_device_44bb43
+randint_default: _calls.Call_high_size_dtype_layout_device_pin_4b5e19
+randint_generator: _calls.Call_high_size_generator_dtype_layout_d_154da3
+randint_low: _calls.Call_low_high_size_dtype_layout_device_ca9a34
+randint_low_generator: _calls.Call_low_high_size_generator_dtype_layo_45fda8
 randperm_default: _calls.Call_n_dtype_layout_device_pin_memory_6efaa4
-randperm_generator: _calls.Call_n_generator_dtype_layout_device_pin_520c6b
+randperm_generator: _calls.Call_n_generator_dtype_layout_device_pi_520c6b
 uniform_default: _calls.Call_self_from__to_generator_8c274f
 normal_Tensor_float: _calls.Call_mean_std_generator_22d395
 normal_float_Tensor: _calls.Call_mean_std_generator_a5c0a1
 normal_Tensor_Tensor: _calls.Call_mean_std_generator_bbf818
-normal_float_float: _calls.Call_mean_std_size_generator_dtype_layout_083760
+normal_float_float: _calls.Call_mean_std_size_generator_dtype_layo_083760
 random_from: _calls.Call_self_from__to_generator_e5c0de
 random__from: _calls.Call_self_from__to_generator_e5c0de
 random_to: _calls.Call_self_to_generator_d34793
@@ -355,27 +355,27 @@ bernoulli__Tensor: _calls.Call_self_p_generator_bb7bf2
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    rand: _calls.Packet_size_dtype_layout_device_pin_memory_aeee71
-    randn: _calls.Packet_size_dtype_layout_device_pin_memory_aeee71
-    randint: _calls.Packet_high_size_dtype_layout_device_pin_me_8e2727
-    randperm: _calls.Packet_n_dtype_layout_device_pin_memory_gen_775d42
-    uniform: _calls.Packet_self_from__to_generator_out_0c202b
-    uniform_: _calls.Packet_self_from__to_generator_d88af2
-    normal_functional: _calls.Packet_self_mean_std_generator_268c6b
-    normal_: _calls.Packet_self_mean_std_generator_268c6b
-    normal: _calls.Packet_self_mean_std_generator_out_size_dty_85c405
-    exponential: _calls.Packet_self_lambd_generator_out_d14c10
-    exponential_: _calls.Packet_self_lambd_generator_d39fbf
-    geometric: _calls.Packet_self_p_generator_out_61010d
-    geometric_: _calls.Packet_self_p_generator_ff5ea6
-    cauchy: _calls.Packet_self_median_sigma_generator_out_bf46e6
-    cauchy_: _calls.Packet_self_median_sigma_generator_8422e8
-    log_normal: _calls.Packet_self_mean_std_generator_out_b7e26d
-    log_normal_: _calls.Packet_self_mean_std_generator_fccf23
-    random: _calls.Packet_self_from__to_generator_out_a70809
-    random_: _calls.Packet_self_from__to_generator_b0725e
-    bernoulli: _calls.Packet_self_generator_p_out_e107c6
-    bernoulli_: _calls.Packet_self_p_generator_b7c716
-    poisson: _calls.Packet_self_generator_out_501b62
-    binomial: _calls.Packet_count_prob_generator_out_ecfad8
-    multinomial: _calls.Packet_self_num_samples_replacement_generat_589446
+    rand: _calls.Packet_size_dtype_layout_device_pin_memor_bdbe87
+    randn: _calls.Packet_size_dtype_layout_device_pin_memor_bdbe87
+    randint: _calls.Packet_high_size_dtype_layout_device_pin_eb680a
+    randperm: _calls.Packet_n_dtype_layout_device_pin_memory_g_fd4ef0
+    uniform: _calls.Packet_self_from__to_generator_out_1a4ba9
+    uniform_: _calls.Packet_self_from__to_generator_bb3645
+    normal_functional: _calls.Packet_self_mean_std_generator_bef497
+    normal_: _calls.Packet_self_mean_std_generator_bef497
+    normal: _calls.Packet_self_mean_std_generator_out_size_d_8b5fb2
+    exponential: _calls.Packet_self_lambd_generator_out_b6aec3
+    exponential_: _calls.Packet_self_lambd_generator_7177b9
+    geometric: _calls.Packet_self_p_generator_out_9a099a
+    geometric_: _calls.Packet_self_p_generator_77e19c
+    cauchy: _calls.Packet_self_median_sigma_generator_out_458907
+    cauchy_: _calls.Packet_self_median_sigma_generator_44a9e0
+    log_normal: _calls.Packet_self_mean_std_generator_out_16f2d3
+    log_normal_: _calls.Packet_self_mean_std_generator_01cde3
+    random: _calls.Packet_self_from__to_generator_out_a2c103
+    random_: _calls.Packet_self_from__to_generator_a01bab
+    bernoulli: _calls.Packet_self_generator_p_out_b7ab45
+    bernoulli_: _calls.Packet_self_p_generator_a840d1
+    poisson: _calls.Packet_self_generator_out_526a1e
+    binomial: _calls.Packet_count_prob_generator_out_71a973
+    multinomial: _calls.Packet_self_num_samples_replacement_gener_282507

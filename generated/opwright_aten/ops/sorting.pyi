@@ -785,8 +785,8 @@ quantile_default: _calls.Call_self_q_dim_keepdim_interpolation_3e3776
 quantile_scalar: _calls.Call_self_q_dim_keepdim_interpolation_7c8e44
 nanquantile_default: _calls.Call_self_q_dim_keepdim_interpolation_3e3776
 nanquantile_scalar: _calls.Call_self_q_dim_keepdim_interpolation_7c8e44
-searchsorted_Tensor: _calls.Call_sorted_sequence_self_out_int32_right_63b94c
-searchsorted_Scalar: _calls.Call_sorted_sequence_self_out_int32_right_29cae8
+searchsorted_Tensor: _calls.Call_sorted_sequence_self_out_int32_rig_63b94c
+searchsorted_Scalar: _calls.Call_sorted_sequence_self_out_int32_rig_29cae8
 bucketize_Tensor: _calls.Call_self_boundaries_out_int32_right_253f60
 bucketize_Scalar: _calls.Call_self_boundaries_out_int32_right_35a25c
 histogram_bins_tensor: _calls.Call_self_bins_weight_density_2858f2
@@ -799,29 +799,29 @@ _histogramdd_bin_edges_default: _calls.Call_self_bins_range_weight_density_8d388
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    sort: _calls.Packet_self_dim_descending_values_indices_s_68ef77
-    argsort: _calls.Packet_self_dim_descending_stable_out_c55a59
-    msort: _calls.Packet_self_out_f0b250
-    topk: _calls.Packet_self_k_dim_largest_sorted_values_ind_161401
-    kthvalue: _calls.Packet_self_k_dim_keepdim_values_indices_b9dedb
-    median: _calls.Packet_self_dim_keepdim_values_indices_out_c89b76
-    nanmedian: _calls.Packet_self_dim_keepdim_values_indices_out_a1537e
-    mode: _calls.Packet_self_dim_keepdim_values_indices_038842
-    quantile: _calls.Packet_self_q_dim_keepdim_interpolation_out_3c0b13
-    nanquantile: _calls.Packet_self_q_dim_keepdim_interpolation_out_3c0b13
-    _unique: _calls.Packet_self_sorted_return_inverse_out0_out1_017136
-    _unique2: _calls.Packet_self_sorted_return_inverse_return_co_35a490
-    unique_dim: _calls.Packet_self_dim_sorted_return_inverse_retur_63d89f
-    unique_consecutive: _calls.Packet_self_return_inverse_return_counts_di_850098
-    unique_dim_consecutive: _calls.Packet_self_dim_return_inverse_return_count_b61246
-    searchsorted: _calls.Packet_sorted_sequence_self_out_int32_right_2fe42c
-    bucketize: _calls.Packet_self_boundaries_out_int32_right_out_89a9b9
-    bincount: _calls.Packet_self_weights_minlength_out_84517a
-    histc: _calls.Packet_self_bins_min_max_out_301b14
-    histogram: _calls.Packet_self_bins_weight_density_hist_bin_ed_838adf
-    histogramdd: _calls.Packet_self_bins_range_weight_density_2d2cbf
-    _histogramdd_bin_edges: _calls.Packet_self_bins_range_weight_density_out_94f73d
-    _histogramdd_from_bin_cts: _calls.Packet_self_bins_range_weight_density_out_a25afd
-    _histogramdd_from_bin_tensors: _calls.Packet_self_bins_weight_density_out_b9be71
+    sort: _calls.Packet_self_dim_descending_values_indices_701a4e
+    argsort: _calls.Packet_self_dim_descending_stable_out_42312c
+    msort: _calls.Packet_self_out_2db244
+    topk: _calls.Packet_self_k_dim_largest_sorted_values_i_eff42a
+    kthvalue: _calls.Packet_self_k_dim_keepdim_values_indices_297037
+    median: _calls.Packet_self_dim_keepdim_values_indices_ou_b3e69d
+    nanmedian: _calls.Packet_self_dim_keepdim_values_indices_ou_6f658c
+    mode: _calls.Packet_self_dim_keepdim_values_indices_fe6aa5
+    quantile: _calls.Packet_self_q_dim_keepdim_interpolation_o_7c4c8c
+    nanquantile: _calls.Packet_self_q_dim_keepdim_interpolation_o_7c4c8c
+    _unique: _calls.Packet_self_sorted_return_inverse_out0_ou_6200d9
+    _unique2: _calls.Packet_self_sorted_return_inverse_return_04cfba
+    unique_dim: _calls.Packet_self_dim_sorted_return_inverse_ret_69d2a5
+    unique_consecutive: _calls.Packet_self_return_inverse_return_counts_7b891f
+    unique_dim_consecutive: _calls.Packet_self_dim_return_inverse_return_cou_60bde4
+    searchsorted: _calls.Packet_sorted_sequence_self_out_int32_rig_9ae19b
+    bucketize: _calls.Packet_self_boundaries_out_int32_right_ou_ffbd68
+    bincount: _calls.Packet_self_weights_minlength_out_d517c6
+    histc: _calls.Packet_self_bins_min_max_out_5afd4b
+    histogram: _calls.Packet_self_bins_weight_density_hist_bin_158995
+    histogramdd: _calls.Packet_self_bins_range_weight_density_f42128
+    _histogramdd_bin_edges: _calls.Packet_self_bins_range_weight_density_out_ceeab5
+    _histogramdd_from_bin_cts: _calls.Packet_self_bins_range_weight_density_out_000fe9
+    _histogramdd_from_bin_tensors: _calls.Packet_self_bins_weight_density_out_f582a3
 
-__histogramdd_bin_edges: _calls.Packet_self_bins_range_weight_density_out_94f73d
+__histogramdd_bin_edges: _calls.Packet_self_bins_range_weight_density_out_ceeab5

@@ -534,36 +534,36 @@ def istft(
     return_complex: bool = False,
 ) -> Tensor: ...
 
-stft_default: _calls.Call_self_n_fft_hop_length_win_length_win_e77ad6
-stft_center: _calls.Call_self_n_fft_hop_length_win_length_win_f260f3
+stft_default: _calls.Call_self_n_fft_hop_length_win_length_w_e77ad6
+stft_center: _calls.Call_self_n_fft_hop_length_win_length_w_f260f3
 
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    _fft_r2c: _calls.Packet_self_dim_normalization_onesided_out_2cf438
-    _fft_c2r: _calls.Packet_self_dim_normalization_last_dim_size_02479c
-    _fft_c2c: _calls.Packet_self_dim_normalization_forward_out_13e763
-    fft_fft: _calls.Packet_self_n_dim_norm_out_c9650b
-    fft_ifft: _calls.Packet_self_n_dim_norm_out_c9650b
-    fft_rfft: _calls.Packet_self_n_dim_norm_out_c9650b
-    fft_irfft: _calls.Packet_self_n_dim_norm_out_c9650b
-    fft_hfft: _calls.Packet_self_n_dim_norm_out_c9650b
-    fft_ihfft: _calls.Packet_self_n_dim_norm_out_c9650b
-    fft_fft2: _calls.Packet_self_s_dim_norm_out_f0542b
-    fft_ifft2: _calls.Packet_self_s_dim_norm_out_f0542b
-    fft_rfft2: _calls.Packet_self_s_dim_norm_out_f0542b
-    fft_irfft2: _calls.Packet_self_s_dim_norm_out_f0542b
-    fft_hfft2: _calls.Packet_self_s_dim_norm_out_f0542b
-    fft_ihfft2: _calls.Packet_self_s_dim_norm_out_f0542b
-    fft_fftn: _calls.Packet_self_s_dim_norm_out_39b000
-    fft_ifftn: _calls.Packet_self_s_dim_norm_out_39b000
-    fft_rfftn: _calls.Packet_self_s_dim_norm_out_39b000
-    fft_irfftn: _calls.Packet_self_s_dim_norm_out_39b000
-    fft_hfftn: _calls.Packet_self_s_dim_norm_out_39b000
-    fft_ihfftn: _calls.Packet_self_s_dim_norm_out_39b000
-    fft_fftfreq: _calls.Packet_n_d_dtype_layout_device_pin_memory_o_23b2d4
-    fft_rfftfreq: _calls.Packet_n_d_dtype_layout_device_pin_memory_o_23b2d4
-    fft_fftshift: _calls.Packet_self_dim_b437fe
-    fft_ifftshift: _calls.Packet_self_dim_b437fe
-    stft: _calls.Packet_self_n_fft_hop_length_win_length_win_673833
-    istft: _calls.Packet_self_n_fft_hop_length_win_length_win_99a54e
+    _fft_r2c: _calls.Packet_self_dim_normalization_onesided_ou_af008b
+    _fft_c2r: _calls.Packet_self_dim_normalization_last_dim_si_5ae806
+    _fft_c2c: _calls.Packet_self_dim_normalization_forward_out_3487b9
+    fft_fft: _calls.Packet_self_n_dim_norm_out_3ea92a
+    fft_ifft: _calls.Packet_self_n_dim_norm_out_3ea92a
+    fft_rfft: _calls.Packet_self_n_dim_norm_out_3ea92a
+    fft_irfft: _calls.Packet_self_n_dim_norm_out_3ea92a
+    fft_hfft: _calls.Packet_self_n_dim_norm_out_3ea92a
+    fft_ihfft: _calls.Packet_self_n_dim_norm_out_3ea92a
+    fft_fft2: _calls.Packet_self_s_dim_norm_out_84ec65
+    fft_ifft2: _calls.Packet_self_s_dim_norm_out_84ec65
+    fft_rfft2: _calls.Packet_self_s_dim_norm_out_84ec65
+    fft_irfft2: _calls.Packet_self_s_dim_norm_out_84ec65
+    fft_hfft2: _calls.Packet_self_s_dim_norm_out_84ec65
+    fft_ihfft2: _calls.Packet_self_s_dim_norm_out_84ec65
+    fft_fftn: _calls.Packet_self_s_dim_norm_out_8adcb0
+    fft_ifftn: _calls.Packet_self_s_dim_norm_out_8adcb0
+    fft_rfftn: _calls.Packet_self_s_dim_norm_out_8adcb0
+    fft_irfftn: _calls.Packet_self_s_dim_norm_out_8adcb0
+    fft_hfftn: _calls.Packet_self_s_dim_norm_out_8adcb0
+    fft_ihfftn: _calls.Packet_self_s_dim_norm_out_8adcb0
+    fft_fftfreq: _calls.Packet_n_d_dtype_layout_device_pin_memory_4b12a5
+    fft_rfftfreq: _calls.Packet_n_d_dtype_layout_device_pin_memory_4b12a5
+    fft_fftshift: _calls.Packet_self_dim_6bdba1
+    fft_ifftshift: _calls.Packet_self_dim_6bdba1
+    stft: _calls.Packet_self_n_fft_hop_length_win_length_w_bb0c19
+    istft: _calls.Packet_self_n_fft_hop_length_win_length_w_884abc

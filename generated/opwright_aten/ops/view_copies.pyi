@@ -181,28 +181,28 @@ unbind_copy_int: _calls.Call_self_dim_ca4196
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    alias_copy: _calls.Packet_self_out_f0b250
-    as_strided_copy: _calls.Packet_self_size_stride_storage_offset_out_44beb3
-    detach_copy: _calls.Packet_self_out_f0b250
-    lift_fresh_copy: _calls.Packet_self_out_f0b250
-    diagonal_copy: _calls.Packet_self_offset_dim1_dim2_out_802ef7
-    expand_copy: _calls.Packet_self_size_implicit_out_a8e3a9
-    permute_copy: _calls.Packet_self_dims_out_da3f4f
-    _reshape_alias_copy: _calls.Packet_self_size_stride_out_fb6805
-    select_copy: _calls.Packet_self_dim_index_out_b49c67
-    slice_copy: _calls.Packet_self_dim_start_end_step_out_8b5933
-    squeeze_copy: _calls.Packet_self_dim_out_b1474c
-    t_copy: _calls.Packet_self_out_f0b250
-    transpose_copy: _calls.Packet_self_dim0_dim1_out_b7288e
-    unfold_copy: _calls.Packet_self_dimension_size_step_out_55c071
-    unsqueeze_copy: _calls.Packet_self_dim_out_4fb801
-    view_as_complex_copy: _calls.Packet_self_out_f0b250
-    view_as_real_copy: _calls.Packet_self_out_f0b250
-    view_copy: _calls.Packet_self_size_dtype_out_a10aae
-    split_copy: _calls.Packet_self_split_size_dim_0434d1
-    split_with_sizes_copy: _calls.Packet_self_split_sizes_dim_eea295
-    unbind_copy: _calls.Packet_self_dim_54cd2b
+    alias_copy: _calls.Packet_self_out_2db244
+    as_strided_copy: _calls.Packet_self_size_stride_storage_offset_ou_2abf86
+    detach_copy: _calls.Packet_self_out_2db244
+    lift_fresh_copy: _calls.Packet_self_out_2db244
+    diagonal_copy: _calls.Packet_self_offset_dim1_dim2_out_1b60e9
+    expand_copy: _calls.Packet_self_size_implicit_out_09f5e2
+    permute_copy: _calls.Packet_self_dims_out_876e99
+    _reshape_alias_copy: _calls.Packet_self_size_stride_out_205056
+    select_copy: _calls.Packet_self_dim_index_out_a78781
+    slice_copy: _calls.Packet_self_dim_start_end_step_out_a357cc
+    squeeze_copy: _calls.Packet_self_dim_out_bdc001
+    t_copy: _calls.Packet_self_out_2db244
+    transpose_copy: _calls.Packet_self_dim0_dim1_out_d4f8e9
+    unfold_copy: _calls.Packet_self_dimension_size_step_out_3b996b
+    unsqueeze_copy: _calls.Packet_self_dim_out_5c849c
+    view_as_complex_copy: _calls.Packet_self_out_2db244
+    view_as_real_copy: _calls.Packet_self_out_2db244
+    view_copy: _calls.Packet_self_size_dtype_out_211d61
+    split_copy: _calls.Packet_self_split_size_dim_e7d375
+    split_with_sizes_copy: _calls.Packet_self_split_sizes_dim_238fa8
+    unbind_copy: _calls.Packet_self_dim_d1f4d2
 
-_split_copy: _calls.Packet_self_split_size_dim_0434d1
-_split_with_sizes_copy: _calls.Packet_self_split_sizes_dim_eea295
-_unbind_copy: _calls.Packet_self_dim_54cd2b
+_split_copy: _calls.Packet_self_split_size_dim_e7d375
+_split_with_sizes_copy: _calls.Packet_self_split_sizes_dim_238fa8
+_unbind_copy: _calls.Packet_self_dim_d1f4d2

@@ -420,7 +420,7 @@ atleast_3d_default: _calls.Call_self_5347dd
 atleast_3d_Sequence: _calls.Call_tensors_e0325f
 tensor_split_sections: _calls.Call_self_sections_dim_f18c4d
 tensor_split_indices: _calls.Call_self_indices_dim_1d5a95
-tensor_split_tensor_indices_or_sections: _calls.Call_self_tensor_indices_or_sections_dim_483820
+tensor_split_tensor_indices_or_sections: _calls.Call_self_tensor_indices_or_sections_di_483820
 hsplit_int: _calls.Call_self_sections_60ec28
 hsplit_array: _calls.Call_self_indices_b74132
 vsplit_int: _calls.Call_self_sections_60ec28
@@ -438,81 +438,81 @@ squeeze__dims: _calls.Call_self_dim_2c39a5
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    alias: _calls.Packet_self_11723f
-    detach: _calls.Packet_self_11723f
-    view: _calls.Packet_self_size_dtype_6ea7e8
-    transpose: _calls.Packet_self_dim0_dim1_780871
-    t: _calls.Packet_self_11723f
-    numpy_T: _calls.Packet_self_11723f
-    permute: _calls.Packet_self_dims_fd0d16
-    expand: _calls.Packet_self_size_implicit_8b1b61
-    select: _calls.Packet_self_dim_index_78dcfd
-    slice: _calls.Packet_self_dim_start_end_step_ecedc6
-    unsqueeze: _calls.Packet_self_dim_d3198a
-    squeeze: _calls.Packet_self_dim_bf0315
-    diagonal: _calls.Packet_self_offset_dim1_dim2_48c44c
-    split: _calls.Packet_self_split_size_dim_2cc46e
-    split_with_sizes: _calls.Packet_self_split_sizes_dim_eea295
-    unbind: _calls.Packet_self_dim_54cd2b
-    as_strided: _calls.Packet_self_size_stride_storage_offset_665d2a
-    chunk: _calls.Packet_self_chunks_dim_edf44b
-    reshape: _calls.Packet_self_shape_79b4db
-    _unsafe_view: _calls.Packet_self_size_a42242
-    flatten: _calls.Packet_self_start_dim_end_dim_1ad9fa
-    expand_as: _calls.Packet_self_other_54c91b
-    narrow: _calls.Packet_self_dim_start_length_b32fea
-    movedim: _calls.Packet_self_source_destination_07691d
-    moveaxis: _calls.Packet_self_source_destination_07691d
-    swapaxes: _calls.Packet_self_axis0_axis1_9d8599
-    swapdims: _calls.Packet_self_dim0_dim1_fd22c1
-    mT: _calls.Packet_self_11723f
-    mH: _calls.Packet_self_11723f
-    adjoint: _calls.Packet_self_11723f
-    matrix_H: _calls.Packet_self_11723f
-    view_as: _calls.Packet_self_other_54c91b
-    reshape_as: _calls.Packet_self_other_54c91b
-    _reshape_alias: _calls.Packet_self_size_stride_c7e8fe
-    ravel: _calls.Packet_self_11723f
-    unflatten: _calls.Packet_self_dim_sizes_85fa9a
-    broadcast_to: _calls.Packet_self_size_a42242
-    broadcast_tensors: _calls.Packet_tensors_5038dd
-    atleast_1d: _calls.Packet_self_tensors_1b30c9
-    atleast_2d: _calls.Packet_self_tensors_1b30c9
-    atleast_3d: _calls.Packet_self_tensors_1b30c9
-    tensor_split: _calls.Packet_self_sections_dim_indices_tensor_ind_52a6f2
-    hsplit: _calls.Packet_self_sections_indices_497bd1
-    vsplit: _calls.Packet_self_sections_indices_497bd1
-    dsplit: _calls.Packet_self_sections_indices_497bd1
-    unsafe_split: _calls.Packet_self_split_size_dim_out_1e868d
-    unsafe_split_with_sizes: _calls.Packet_self_split_sizes_dim_out_d39cad
-    unsafe_chunk: _calls.Packet_self_chunks_dim_edf44b
-    unfold: _calls.Packet_self_dimension_size_step_18ba79
-    view_as_real: _calls.Packet_self_11723f
-    view_as_complex: _calls.Packet_self_11723f
-    real: _calls.Packet_self_11723f
-    imag: _calls.Packet_self_11723f
-    t_: _calls.Packet_self_11723f
-    transpose_: _calls.Packet_self_dim0_dim1_fd22c1
-    swapaxes_: _calls.Packet_self_axis0_axis1_9d8599
-    swapdims_: _calls.Packet_self_dim0_dim1_fd22c1
-    unsqueeze_: _calls.Packet_self_dim_d3198a
-    squeeze_: _calls.Packet_self_dim_bf0315
-    as_strided_: _calls.Packet_self_size_stride_storage_offset_665d2a
-    detach_: _calls.Packet_self_11723f
-    resize_as_: _calls.Packet_self_the_template_memory_format_e5f8d0
+    alias: _calls.Packet_self_f14bd4
+    detach: _calls.Packet_self_f14bd4
+    view: _calls.Packet_self_size_dtype_2e987a
+    transpose: _calls.Packet_self_dim0_dim1_c29172
+    t: _calls.Packet_self_f14bd4
+    numpy_T: _calls.Packet_self_f14bd4
+    permute: _calls.Packet_self_dims_0f3bca
+    expand: _calls.Packet_self_size_implicit_f62cc5
+    select: _calls.Packet_self_dim_index_ca48a1
+    slice: _calls.Packet_self_dim_start_end_step_9b5ab3
+    unsqueeze: _calls.Packet_self_dim_fb069d
+    squeeze: _calls.Packet_self_dim_1000ac
+    diagonal: _calls.Packet_self_offset_dim1_dim2_83d5c2
+    split: _calls.Packet_self_split_size_dim_275975
+    split_with_sizes: _calls.Packet_self_split_sizes_dim_238fa8
+    unbind: _calls.Packet_self_dim_d1f4d2
+    as_strided: _calls.Packet_self_size_stride_storage_offset_f7c50a
+    chunk: _calls.Packet_self_chunks_dim_3c3ff1
+    reshape: _calls.Packet_self_shape_6cbf71
+    _unsafe_view: _calls.Packet_self_size_933470
+    flatten: _calls.Packet_self_start_dim_end_dim_1b77e1
+    expand_as: _calls.Packet_self_other_34a0d2
+    narrow: _calls.Packet_self_dim_start_length_fdc9e7
+    movedim: _calls.Packet_self_source_destination_cf3392
+    moveaxis: _calls.Packet_self_source_destination_cf3392
+    swapaxes: _calls.Packet_self_axis0_axis1_b05834
+    swapdims: _calls.Packet_self_dim0_dim1_532b75
+    mT: _calls.Packet_self_f14bd4
+    mH: _calls.Packet_self_f14bd4
+    adjoint: _calls.Packet_self_f14bd4
+    matrix_H: _calls.Packet_self_f14bd4
+    view_as: _calls.Packet_self_other_34a0d2
+    reshape_as: _calls.Packet_self_other_34a0d2
+    _reshape_alias: _calls.Packet_self_size_stride_a2d3fe
+    ravel: _calls.Packet_self_f14bd4
+    unflatten: _calls.Packet_self_dim_sizes_ffcd06
+    broadcast_to: _calls.Packet_self_size_933470
+    broadcast_tensors: _calls.Packet_tensors_cabe5b
+    atleast_1d: _calls.Packet_self_tensors_354c07
+    atleast_2d: _calls.Packet_self_tensors_354c07
+    atleast_3d: _calls.Packet_self_tensors_354c07
+    tensor_split: _calls.Packet_self_sections_dim_indices_tensor_i_ba57e5
+    hsplit: _calls.Packet_self_sections_indices_7e3e39
+    vsplit: _calls.Packet_self_sections_indices_7e3e39
+    dsplit: _calls.Packet_self_sections_indices_7e3e39
+    unsafe_split: _calls.Packet_self_split_size_dim_out_884606
+    unsafe_split_with_sizes: _calls.Packet_self_split_sizes_dim_out_ec38c1
+    unsafe_chunk: _calls.Packet_self_chunks_dim_3c3ff1
+    unfold: _calls.Packet_self_dimension_size_step_55609c
+    view_as_real: _calls.Packet_self_f14bd4
+    view_as_complex: _calls.Packet_self_f14bd4
+    real: _calls.Packet_self_f14bd4
+    imag: _calls.Packet_self_f14bd4
+    t_: _calls.Packet_self_f14bd4
+    transpose_: _calls.Packet_self_dim0_dim1_532b75
+    swapaxes_: _calls.Packet_self_axis0_axis1_b05834
+    swapdims_: _calls.Packet_self_dim0_dim1_532b75
+    unsqueeze_: _calls.Packet_self_dim_fb069d
+    squeeze_: _calls.Packet_self_dim_1000ac
+    as_strided_: _calls.Packet_self_size_stride_storage_offset_f7c50a
+    detach_: _calls.Packet_self_f14bd4
+    resize_as_: _calls.Packet_self_the_template_memory_format_dc6a5c
 
-_split: _calls.Packet_self_split_size_dim_2cc46e
-_split_with_sizes: _calls.Packet_self_split_sizes_dim_eea295
-_unbind: _calls.Packet_self_dim_54cd2b
-_chunk: _calls.Packet_self_chunks_dim_edf44b
-_broadcast_tensors: _calls.Packet_tensors_5038dd
-_atleast_1d: _calls.Packet_self_tensors_1b30c9
-_atleast_2d: _calls.Packet_self_tensors_1b30c9
-_atleast_3d: _calls.Packet_self_tensors_1b30c9
-_tensor_split: _calls.Packet_self_sections_dim_indices_tensor_ind_52a6f2
-_hsplit: _calls.Packet_self_sections_indices_497bd1
-_vsplit: _calls.Packet_self_sections_indices_497bd1
-_dsplit: _calls.Packet_self_sections_indices_497bd1
-_unsafe_split: _calls.Packet_self_split_size_dim_out_1e868d
-_unsafe_split_with_sizes: _calls.Packet_self_split_sizes_dim_out_d39cad
-_unsafe_chunk: _calls.Packet_self_chunks_dim_edf44b
+_split: _calls.Packet_self_split_size_dim_275975
+_split_with_sizes: _calls.Packet_self_split_sizes_dim_238fa8
+_unbind: _calls.Packet_self_dim_d1f4d2
+_chunk: _calls.Packet_self_chunks_dim_3c3ff1
+_broadcast_tensors: _calls.Packet_tensors_cabe5b
+_atleast_1d: _calls.Packet_self_tensors_354c07
+_atleast_2d: _calls.Packet_self_tensors_354c07
+_atleast_3d: _calls.Packet_self_tensors_354c07
+_tensor_split: _calls.Packet_self_sections_dim_indices_tensor_i_ba57e5
+_hsplit: _calls.Packet_self_sections_indices_7e3e39
+_vsplit: _calls.Packet_self_sections_indices_7e3e39
+_dsplit: _calls.Packet_self_sections_indices_7e3e39
+_unsafe_split: _calls.Packet_self_split_size_dim_out_884606
+_unsafe_split_with_sizes: _calls.Packet_self_split_sizes_dim_out_ec38c1
+_unsafe_chunk: _calls.Packet_self_chunks_dim_3c3ff1

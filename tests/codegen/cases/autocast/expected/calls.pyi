@@ -6,20 +6,14 @@
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_logits_target_38c9cb(Protocol):
     @overload
@@ -28,6 +22,7 @@ class Call_logits_target_38c9cb(Protocol):
     def __call__(_op, logits: Tensor, target: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, logits: NDArray[Any], target: Tensor) -> Tensor: ...
+class Operator_logits_target_38c9cb(Call_logits_target_38c9cb, Operator): ...
 
 class Call_probabilities_target_74fcc0(Protocol):
     @overload
@@ -36,15 +31,19 @@ class Call_probabilities_target_74fcc0(Protocol):
     def __call__(_op, probabilities: Tensor, target: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, probabilities: NDArray[Any], target: Tensor) -> Tensor: ...
+class Operator_probabilities_target_74fcc0(Call_probabilities_target_74fcc0, Operator): ...
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_dtype_876e03(Protocol):
     def __call__(_op, self: A, *, dtype: DTypeLike | None = None) -> A: ...
+class Operator_self_dtype_876e03(Call_self_dtype_876e03, Operator): ...
 
 class Call_self_p_95f1b8(Protocol):
     def __call__(_op, self: A, p: float = 2.0) -> A: ...
+class Operator_self_p_95f1b8(Call_self_p_95f1b8, Operator): ...
 
 class Call_self_p_dtype_77e2be(Protocol):
     @overload
@@ -54,9 +53,11 @@ class Call_self_p_dtype_77e2be(Protocol):
 
 class Call_self_p_dtype_b24e0d(Protocol):
     def __call__(_op, self: A, p: float, *, dtype: DTypeLike) -> A: ...
+class Operator_self_p_dtype_b24e0d(Call_self_p_dtype_b24e0d, Operator): ...
 
 class Call_tensors_793b26(Protocol):
     def __call__(_op, tensors: Sequence[A]) -> A: ...
+class Operator_tensors_793b26(Call_tensors_793b26, Operator): ...
 
 class Call_x_weight_bias_5778fa(Protocol):
     @overload
@@ -67,32 +68,33 @@ class Call_x_weight_bias_5778fa(Protocol):
     def __call__(_op, x: NDArray[Any], weight: Tensor, bias: TensorLike | None = None) -> Tensor: ...
     @overload
     def __call__(_op, x: NDArray[Any], weight: NDArray[Any], bias: Tensor) -> Tensor: ...
+class Operator_x_weight_bias_5778fa(Call_x_weight_bias_5778fa, Operator): ...
 
-class Packet_logits_target_99c5d6(Packet):
+class Packet_logits_target_9bb8cc(Packet):
     __call__: Call_logits_target_38c9cb
-    default: OperatorOf[Call_logits_target_38c9cb]
+    default: Operator_logits_target_38c9cb
 
-class Packet_probabilities_target_b0cc0f(Packet):
+class Packet_probabilities_target_11b00a(Packet):
     __call__: Call_probabilities_target_74fcc0
-    default: OperatorOf[Call_probabilities_target_74fcc0]
+    default: Operator_probabilities_target_74fcc0
 
-class Packet_self_11723f(Packet):
-    __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
-
-class Packet_self_dtype_ee19e3(Packet):
+class Packet_self_dtype_7b2c4e(Packet):
     __call__: Call_self_dtype_876e03
-    default: OperatorOf[Call_self_dtype_876e03]
+    default: Operator_self_dtype_876e03
 
-class Packet_self_p_dtype_bb0954(Packet):
+class Packet_self_f14bd4(Packet):
+    __call__: Call_self_5347dd
+    default: Operator_self_5347dd
+
+class Packet_self_p_dtype_15fd00(Packet):
     __call__: Call_self_p_dtype_77e2be
-    default: OperatorOf[Call_self_p_95f1b8]
-    dtype: OperatorOf[Call_self_p_dtype_b24e0d]
+    default: Operator_self_p_95f1b8
+    dtype: Operator_self_p_dtype_b24e0d
 
-class Packet_tensors_6686d8(Packet):
+class Packet_tensors_7f2950(Packet):
     __call__: Call_tensors_793b26
-    default: OperatorOf[Call_tensors_793b26]
+    default: Operator_tensors_793b26
 
-class Packet_x_weight_bias_bffeab(Packet):
+class Packet_x_weight_bias_6dd3ec(Packet):
     __call__: Call_x_weight_bias_5778fa
-    default: OperatorOf[Call_x_weight_bias_5778fa]
+    default: Operator_x_weight_bias_5778fa

@@ -6,7 +6,7 @@
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
@@ -15,21 +15,16 @@ from opwright.abi import Device, Layout, Operator, Packet, Tensor
 from . import ops
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_n_dtype_layout_device_pin_memory_90069a(Protocol):
     def __call__(
         _op, n: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_n_dtype_layout_device_pin_memory_90069a(Call_n_dtype_layout_device_pin_memory_90069a, Operator): ...
 
-class Call_n_dtype_layout_device_pin_memory_out_f12557(Protocol):
+class Call_n_dtype_layout_device_pin_memory_o_f12557(Protocol):
     @overload
     def __call__(
         _op, n: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
@@ -40,21 +35,27 @@ class Call_n_dtype_layout_device_pin_memory_out_f12557(Protocol):
 
 class Call_n_out_4a800e(Protocol):
     def __call__(_op, n: int, *, out: A) -> A: ...
+class Operator_n_out_4a800e(Call_n_out_4a800e, Operator): ...
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_6ee59d(Protocol):
     def __call__(_op, self: Sequence[TensorLike]) -> None: ...
+class Operator_self_6ee59d(Call_self_6ee59d, Operator): ...
 
 class Call_self_aeebaf(Protocol):
     def __call__(_op, self: Sequence[A]) -> list[A]: ...
+class Operator_self_aeebaf(Call_self_aeebaf, Operator): ...
 
 class Call_self_d16298(Protocol):
     def __call__(_op, self: A) -> list[A]: ...
+class Operator_self_d16298(Call_self_d16298, Operator): ...
 
 class Call_self_n_ee139b(Protocol):
     def __call__(_op, self: A, *, n: int = 2) -> A: ...
+class Operator_self_n_ee139b(Call_self_n_ee139b, Operator): ...
 
 class Call_self_n_out_f3e133(Protocol):
     @overload
@@ -64,6 +65,7 @@ class Call_self_n_out_f3e133(Protocol):
 
 class Call_self_n_out_f55120(Protocol):
     def __call__(_op, self: TensorLike, *, n: int = 2, out: A) -> A: ...
+class Operator_self_n_out_f55120(Call_self_n_out_f55120, Operator): ...
 
 class Call_self_other_29b998(Protocol):
     @overload
@@ -72,6 +74,7 @@ class Call_self_other_29b998(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike | None = None) -> ops.ops.pair_default_result[Tensor]: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> ops.ops.pair_default_result[Tensor]: ...
+class Operator_self_other_29b998(Call_self_other_29b998, Operator): ...
 
 class Call_self_other_first_second_6f7ee6(Protocol):
     @overload
@@ -89,6 +92,7 @@ class Call_self_other_first_second_b12760(Protocol):
     def __call__(
         _op, self: TensorLike, other: TensorLike | None = None, *, first: A, second: A,
     ) -> ops.ops.pair_first_result[A]: ...
+class Operator_self_other_first_second_b12760(Call_self_other_first_second_b12760, Operator): ...
 
 class Call_self_other_swap_8bf4e2(Protocol):
     @overload
@@ -97,12 +101,15 @@ class Call_self_other_swap_8bf4e2(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, swap: bool = False) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, swap: bool = False) -> Tensor: ...
+class Operator_self_other_swap_8bf4e2(Call_self_other_swap_8bf4e2, Operator): ...
 
 class Call_self_out_1b5d99(Protocol):
     def __call__(_op, self: TensorLike, *, out: Sequence[TensorLike]) -> None: ...
+class Operator_self_out_1b5d99(Call_self_out_1b5d99, Operator): ...
 
 class Call_self_out_474476(Protocol):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+class Operator_self_out_474476(Call_self_out_474476, Operator): ...
 
 class Call_self_out_a2a6d4(Protocol):
     @overload
@@ -116,47 +123,47 @@ class Call_self_out_b59422(Protocol):
     @overload
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
-class Packet_n_dtype_layout_device_pin_memory_out_a80fc5(Packet):
-    __call__: Call_n_dtype_layout_device_pin_memory_out_f12557
-    default: OperatorOf[Call_n_dtype_layout_device_pin_memory_90069a]
-    out: OperatorOf[Call_n_out_4a800e]
+class Packet_n_dtype_layout_device_pin_memory_o_db4ae0(Packet):
+    __call__: Call_n_dtype_layout_device_pin_memory_o_f12557
+    default: Operator_n_dtype_layout_device_pin_memory_90069a
+    out: Operator_n_out_4a800e
 
-class Packet_self_11723f(Packet):
-    __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
-
-class Packet_self_bf0142(Packet):
+class Packet_self_825f35(Packet):
     __call__: Call_self_6ee59d
-    default: OperatorOf[Call_self_6ee59d]
+    default: Operator_self_6ee59d
 
-class Packet_self_c160ea(Packet):
+class Packet_self_90ab7d(Packet):
     __call__: Call_self_aeebaf
-    default: OperatorOf[Call_self_aeebaf]
+    default: Operator_self_aeebaf
 
-class Packet_self_n_34d36e(Packet):
+class Packet_self_f14bd4(Packet):
+    __call__: Call_self_5347dd
+    default: Operator_self_5347dd
+
+class Packet_self_n_4af98b(Packet):
     __call__: Call_self_n_ee139b
-    default: OperatorOf[Call_self_n_ee139b]
+    default: Operator_self_n_ee139b
 
-class Packet_self_n_out_5c43d6(Packet):
+class Packet_self_n_out_e1703c(Packet):
     __call__: Call_self_n_out_f3e133
-    default: OperatorOf[Call_self_n_ee139b]
-    out: OperatorOf[Call_self_n_out_f55120]
+    default: Operator_self_n_ee139b
+    out: Operator_self_n_out_f55120
 
-class Packet_self_other_first_second_8026bf(Packet):
+class Packet_self_other_first_second_a36f39(Packet):
     __call__: Call_self_other_first_second_6f7ee6
-    default: OperatorOf[Call_self_other_29b998]
-    first: OperatorOf[Call_self_other_first_second_b12760]
+    default: Operator_self_other_29b998
+    first: Operator_self_other_first_second_b12760
 
-class Packet_self_other_swap_7a75c6(Packet):
+class Packet_self_other_swap_334d1d(Packet):
     __call__: Call_self_other_swap_8bf4e2
-    default: OperatorOf[Call_self_other_swap_8bf4e2]
+    default: Operator_self_other_swap_8bf4e2
 
-class Packet_self_out_0f6bbc(Packet):
-    __call__: Call_self_out_a2a6d4
-    default: OperatorOf[Call_self_d16298]
-    out: OperatorOf[Call_self_out_1b5d99]
-
-class Packet_self_out_f0b250(Packet):
+class Packet_self_out_2db244(Packet):
     __call__: Call_self_out_b59422
-    default: OperatorOf[Call_self_5347dd]
-    out: OperatorOf[Call_self_out_474476]
+    default: Operator_self_5347dd
+    out: Operator_self_out_474476
+
+class Packet_self_out_48e983(Packet):
+    __call__: Call_self_out_a2a6d4
+    default: Operator_self_d16298
+    out: Operator_self_out_1b5d99

@@ -5,32 +5,30 @@
 # fmt: off
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_count_7c249d(Protocol):
     def __call__(_op, self: A, count: int) -> A: ...
+class Operator_self_count_7c249d(Call_self_count_7c249d, Operator): ...
 
 class Call_self_message_929969(Protocol):
     def __call__(_op, self: TensorLike, message: str) -> None: ...
+class Operator_self_message_929969(Call_self_message_929969, Operator): ...
 
 class Call_self_other_974e27(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike) -> bool: ...
+class Operator_self_other_974e27(Call_self_other_974e27, Operator): ...
 
 class Call_self_other_bb413e(Protocol):
     @overload
@@ -39,23 +37,24 @@ class Call_self_other_bb413e(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike | None) -> tuple[Tensor, int]: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> tuple[Tensor, int]: ...
+class Operator_self_other_bb413e(Call_self_other_bb413e, Operator): ...
 
-class Packet_self_11723f(Packet):
-    __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
-
-class Packet_self_count_9154d0(Packet):
+class Packet_self_count_13e2b1(Packet):
     __call__: Call_self_count_7c249d
-    default: OperatorOf[Call_self_count_7c249d]
+    default: Operator_self_count_7c249d
 
-class Packet_self_message_420b3f(Packet):
+class Packet_self_f14bd4(Packet):
+    __call__: Call_self_5347dd
+    default: Operator_self_5347dd
+
+class Packet_self_message_ade95e(Packet):
     __call__: Call_self_message_929969
-    default: OperatorOf[Call_self_message_929969]
+    default: Operator_self_message_929969
 
-class Packet_self_other_a5bbc0(Packet):
+class Packet_self_other_835426(Packet):
     __call__: Call_self_other_bb413e
-    default: OperatorOf[Call_self_other_bb413e]
+    default: Operator_self_other_bb413e
 
-class Packet_self_other_f28801(Packet):
+class Packet_self_other_e335f4(Packet):
     __call__: Call_self_other_974e27
-    default: OperatorOf[Call_self_other_974e27]
+    default: Operator_self_other_974e27

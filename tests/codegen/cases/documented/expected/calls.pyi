@@ -5,26 +5,22 @@
 # fmt: off
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_n_e9d363(Protocol):
     def __call__(_op, self: A, n: int) -> A: ...
+class Operator_self_n_e9d363(Call_self_n_e9d363, Operator): ...
 
 class Call_self_other_2d85a7(Protocol):
     @overload
@@ -33,9 +29,11 @@ class Call_self_other_2d85a7(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
 
 class Call_self_other_36e107(Protocol):
     def __call__(_op, self: A, other: TensorLike) -> A: ...
+class Operator_self_other_36e107(Call_self_other_36e107, Operator): ...
 
 class Call_self_other_out_1a5280(Protocol):
     @overload
@@ -49,9 +47,11 @@ class Call_self_other_out_1a5280(Protocol):
 
 class Call_self_other_out_51f117(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+class Operator_self_other_out_51f117(Call_self_other_out_51f117, Operator): ...
 
 class Call_self_word_9bdb1a(Protocol):
     def __call__(_op, self: A, word: str) -> A: ...
+class Operator_self_word_9bdb1a(Call_self_word_9bdb1a, Operator): ...
 
 class Call_self_word_n_59ccea(Protocol):
     @overload
@@ -59,20 +59,20 @@ class Call_self_word_n_59ccea(Protocol):
     @overload
     def __call__(_op, self: A, n: int) -> A: ...
 
-class Packet_self_11723f(Packet):
+class Packet_self_f14bd4(Packet):
     __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
+    default: Operator_self_5347dd
 
-class Packet_self_other_e3c03d(Packet):
+class Packet_self_other_15ce9c(Packet):
     __call__: Call_self_other_36e107
-    default: OperatorOf[Call_self_other_36e107]
+    default: Operator_self_other_36e107
 
-class Packet_self_other_out_6875d6(Packet):
+class Packet_self_other_out_e8ceca(Packet):
     __call__: Call_self_other_out_1a5280
-    default: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
+    default: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
 
-class Packet_self_word_n_525c8a(Packet):
+class Packet_self_word_n_ec8f7b(Packet):
     __call__: Call_self_word_n_59ccea
-    default: OperatorOf[Call_self_word_9bdb1a]
-    times: OperatorOf[Call_self_n_e9d363]
+    default: Operator_self_word_9bdb1a
+    times: Operator_self_n_e9d363

@@ -5,20 +5,14 @@
 # fmt: off
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Scalar, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_int__restrict_n_count_from_a177ba(Protocol):
     @overload
@@ -27,9 +21,11 @@ class Call_int__restrict_n_count_from_a177ba(Protocol):
     def __call__(_op, int_: Tensor, restrict: TensorLike, n: float, count: int, from_: bool) -> Tensor: ...
     @overload
     def __call__(_op, int_: NDArray[Any], restrict: Tensor, n: float, count: int, from_: bool) -> Tensor: ...
+class Operator_int__restrict_n_count_from_a177ba(Call_int__restrict_n_count_from_a177ba, Operator): ...
 
 class Call_self_other_alpha_0f49d5(Protocol):
     def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+class Operator_self_other_alpha_0f49d5(Call_self_other_alpha_0f49d5, Operator): ...
 
 class Call_self_other_alpha_36c536(Protocol):
     @overload
@@ -38,6 +34,7 @@ class Call_self_other_alpha_36c536(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
+class Operator_self_other_alpha_36c536(Call_self_other_alpha_36c536, Operator): ...
 
 class Call_self_other_alpha_out_35c869(Protocol):
     @overload
@@ -51,9 +48,11 @@ class Call_self_other_alpha_out_35c869(Protocol):
 
 class Call_self_other_alpha_out_3a7257(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
+class Operator_self_other_alpha_out_3a7257(Call_self_other_alpha_out_3a7257, Operator): ...
 
 class Call_x_b0ff15(Protocol):
     def __call__(_op, x: A) -> A: ...
+class Operator_x_b0ff15(Call_x_b0ff15, Operator): ...
 
 class Call_x_y_2e46cf(Protocol):
     @overload
@@ -62,24 +61,25 @@ class Call_x_y_2e46cf(Protocol):
     def __call__(_op, x: Tensor, y: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, x: NDArray[Any], y: Tensor) -> Tensor: ...
+class Operator_x_y_2e46cf(Call_x_y_2e46cf, Operator): ...
 
-class Packet_int__restrict_n_count_from_6c4c16(Packet):
+class Packet_int__restrict_n_count_from_6dc3dd(Packet):
     __call__: Call_int__restrict_n_count_from_a177ba
-    default: OperatorOf[Call_int__restrict_n_count_from_a177ba]
+    default: Operator_int__restrict_n_count_from_a177ba
 
-class Packet_self_other_alpha_c20f15(Packet):
+class Packet_self_other_alpha_6a2a72(Packet):
     __call__: Call_self_other_alpha_0f49d5
-    default: OperatorOf[Call_self_other_alpha_0f49d5]
+    default: Operator_self_other_alpha_0f49d5
 
-class Packet_self_other_alpha_out_d92656(Packet):
+class Packet_self_other_alpha_out_65c590(Packet):
     __call__: Call_self_other_alpha_out_35c869
-    default: OperatorOf[Call_self_other_alpha_36c536]
-    out: OperatorOf[Call_self_other_alpha_out_3a7257]
+    default: Operator_self_other_alpha_36c536
+    out: Operator_self_other_alpha_out_3a7257
 
-class Packet_x_12e7d2(Packet):
+class Packet_x_4d1d25(Packet):
     __call__: Call_x_b0ff15
-    default: OperatorOf[Call_x_b0ff15]
+    default: Operator_x_b0ff15
 
-class Packet_x_y_bca243(Packet):
+class Packet_x_y_625da4(Packet):
     __call__: Call_x_y_2e46cf
-    default: OperatorOf[Call_x_y_2e46cf]
+    default: Operator_x_y_2e46cf

@@ -6,46 +6,43 @@
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import DTypeLike, NDArray
 
 from opwright.abi import Device, Generator, Layout, MemoryFormat, Operator, Packet, Scalar, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_2e8c80(Protocol):
     def __call__(_op) -> str: ...
+class Operator_2e8c80(Call_2e8c80, Operator): ...
 
-class Call_self_size_eps_top_mode_quoted_reduct_723073(Protocol):
+class Call_self_size_eps_top_mode_quoted_redu_723073(Protocol):
     def __call__(
         _op, self: A, size: Sequence[int] | int = (1, 1), eps: float = 1e-05, top: float = float("inf"),
         mode: str = "it's", quoted: str = 'say "so"', reduction: int = 1, dtype: DTypeLike = "long",
         memory_format: MemoryFormat = MemoryFormat.contiguous_format, mask: Sequence[bool] | bool = (True, False),
         low: Scalar | None = None, generator: Generator | None = None,
     ) -> A: ...
+class Operator_self_size_eps_top_mode_quoted_redu_723073(Call_self_size_eps_top_mode_quoted_redu_723073, Operator): ...
 
-class Call_size_value_dtype_layout_device_pin_m_11c133(Protocol):
+class Call_size_value_dtype_layout_device_pin_11c133(Protocol):
     def __call__(
         _op, size: Sequence[int], value: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None,
     ) -> Tensor: ...
+class Operator_size_value_dtype_layout_device_pin_11c133(Call_size_value_dtype_layout_device_pin_11c133, Operator): ...
 
-class Packet_193a99(Packet):
+class Packet_5055db(Packet):
     __call__: Call_2e8c80
-    default: OperatorOf[Call_2e8c80]
+    default: Operator_2e8c80
 
-class Packet_self_size_eps_top_mode_quoted_reduct_5daa69(Packet):
-    __call__: Call_self_size_eps_top_mode_quoted_reduct_723073
-    default: OperatorOf[Call_self_size_eps_top_mode_quoted_reduct_723073]
+class Packet_self_size_eps_top_mode_quoted_redu_c0d8ae(Packet):
+    __call__: Call_self_size_eps_top_mode_quoted_redu_723073
+    default: Operator_self_size_eps_top_mode_quoted_redu_723073
 
-class Packet_size_value_dtype_layout_device_pin_m_94903f(Packet):
-    __call__: Call_size_value_dtype_layout_device_pin_m_11c133
-    default: OperatorOf[Call_size_value_dtype_layout_device_pin_m_11c133]
+class Packet_size_value_dtype_layout_device_pin_40b239(Packet):
+    __call__: Call_size_value_dtype_layout_device_pin_11c133
+    default: Operator_size_value_dtype_layout_device_pin_11c133

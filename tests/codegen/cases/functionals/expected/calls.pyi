@@ -6,23 +6,18 @@
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Scalar, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_by_ceb93c(Protocol):
     def __call__(_op, self: A, by: Scalar) -> A: ...
+class Operator_self_by_ceb93c(Call_self_by_ceb93c, Operator): ...
 
 class Call_self_by_out_041313(Protocol):
     @overload
@@ -32,6 +27,7 @@ class Call_self_by_out_041313(Protocol):
 
 class Call_self_by_out_17f0c9(Protocol):
     def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
+class Operator_self_by_out_17f0c9(Call_self_by_out_17f0c9, Operator): ...
 
 class Call_self_others_34b72f(Protocol):
     @overload
@@ -40,9 +36,11 @@ class Call_self_others_34b72f(Protocol):
     def __call__(_op, self: Sequence[Tensor], others: Sequence[TensorLike]) -> list[Tensor]: ...
     @overload
     def __call__(_op, self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> list[Tensor]: ...
+class Operator_self_others_34b72f(Call_self_others_34b72f, Operator): ...
 
 class Call_self_others_c73a69(Protocol):
     def __call__(_op, self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
+class Operator_self_others_c73a69(Call_self_others_c73a69, Operator): ...
 
 class Call_self_others_out_7b6378(Protocol):
     @overload
@@ -60,6 +58,7 @@ class Call_self_others_out_f9bece(Protocol):
     def __call__(
         _op, self: Sequence[TensorLike], others: Sequence[TensorLike], *, out: Sequence[TensorLike],
     ) -> None: ...
+class Operator_self_others_out_f9bece(Call_self_others_out_f9bece, Operator): ...
 
 class Call_stack_x_135bbd(Protocol):
     @overload
@@ -68,9 +67,11 @@ class Call_stack_x_135bbd(Protocol):
     def __call__(_op, stack: Tensor, x: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, stack: NDArray[Any], x: Tensor) -> Tensor: ...
+class Operator_stack_x_135bbd(Call_stack_x_135bbd, Operator): ...
 
 class Call_stack_x_52f8da(Protocol):
     def __call__(_op, stack: TensorLike, x: TensorLike) -> None: ...
+class Operator_stack_x_52f8da(Call_stack_x_52f8da, Operator): ...
 
 class Call_x_mean_scale_momentum_8eb9b8(Protocol):
     @overload
@@ -87,6 +88,7 @@ class Call_x_mean_scale_momentum_8eb9b8(Protocol):
     def __call__(
         _op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1,
     ) -> tuple[Tensor, Tensor, Tensor | None]: ...
+class Operator_x_mean_scale_momentum_8eb9b8(Call_x_mean_scale_momentum_8eb9b8, Operator): ...
 
 class Call_x_mean_scale_momentum_dac925(Protocol):
     @overload
@@ -101,6 +103,7 @@ class Call_x_mean_scale_momentum_dac925(Protocol):
     ) -> Tensor: ...
     @overload
     def __call__(_op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
+class Operator_x_mean_scale_momentum_dac925(Call_x_mean_scale_momentum_dac925, Operator): ...
 
 class Call_x_mean_scale_momentum_out_06b29f(Protocol):
     @overload
@@ -120,38 +123,39 @@ class Call_x_mean_scale_momentum_out_06b29f(Protocol):
 
 class Call_x_mean_scale_momentum_out_b391b1(Protocol):
     def __call__(_op, x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
+class Operator_x_mean_scale_momentum_out_b391b1(Call_x_mean_scale_momentum_out_b391b1, Operator): ...
 
-class Packet_self_by_7ab71c(Packet):
+class Packet_self_by_8493dc(Packet):
     __call__: Call_self_by_ceb93c
-    default: OperatorOf[Call_self_by_ceb93c]
+    default: Operator_self_by_ceb93c
 
-class Packet_self_by_out_b55252(Packet):
+class Packet_self_by_out_ce1387(Packet):
     __call__: Call_self_by_out_041313
-    out: OperatorOf[Call_self_by_out_17f0c9]
-    default: OperatorOf[Call_self_by_ceb93c]
+    out: Operator_self_by_out_17f0c9
+    default: Operator_self_by_ceb93c
 
-class Packet_self_others_6ef169(Packet):
+class Packet_self_others_8c82e8(Packet):
     __call__: Call_self_others_c73a69
-    default: OperatorOf[Call_self_others_c73a69]
+    default: Operator_self_others_c73a69
 
-class Packet_self_others_out_9b58d2(Packet):
+class Packet_self_others_out_7c7bbe(Packet):
     __call__: Call_self_others_out_7b6378
-    out: OperatorOf[Call_self_others_out_f9bece]
-    default: OperatorOf[Call_self_others_34b72f]
+    out: Operator_self_others_out_f9bece
+    default: Operator_self_others_34b72f
 
-class Packet_stack_x_21b86d(Packet):
+class Packet_stack_x_ceac40(Packet):
     __call__: Call_stack_x_52f8da
-    default: OperatorOf[Call_stack_x_52f8da]
+    default: Operator_stack_x_52f8da
 
-class Packet_stack_x_622749(Packet):
+class Packet_stack_x_e2e3cc(Packet):
     __call__: Call_stack_x_135bbd
-    default: OperatorOf[Call_stack_x_135bbd]
+    default: Operator_stack_x_135bbd
 
-class Packet_x_mean_scale_momentum_c830f3(Packet):
+class Packet_x_mean_scale_momentum_fa5170(Packet):
     __call__: Call_x_mean_scale_momentum_8eb9b8
-    default: OperatorOf[Call_x_mean_scale_momentum_8eb9b8]
+    default: Operator_x_mean_scale_momentum_8eb9b8
 
-class Packet_x_mean_scale_momentum_out_e3d833(Packet):
+class Packet_x_mean_scale_momentum_out_1bd0ba(Packet):
     __call__: Call_x_mean_scale_momentum_out_06b29f
-    default: OperatorOf[Call_x_mean_scale_momentum_dac925]
-    out: OperatorOf[Call_x_mean_scale_momentum_out_b391b1]
+    default: Operator_x_mean_scale_momentum_dac925
+    out: Operator_x_mean_scale_momentum_out_b391b1

@@ -6,23 +6,18 @@
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_count_78d99c(Protocol):
     def __call__(_op, self: A, count: int) -> list[A]: ...
+class Operator_self_count_78d99c(Call_self_count_78d99c, Operator): ...
 
 class Call_self_indices_7dcf6b(Protocol):
     @overload
@@ -31,9 +26,11 @@ class Call_self_indices_7dcf6b(Protocol):
     def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> Tensor: ...
+class Operator_self_indices_7dcf6b(Call_self_indices_7dcf6b, Operator): ...
 
 class Call_tensors_dim_b20781(Protocol):
     def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
+class Operator_tensors_dim_b20781(Call_tensors_dim_b20781, Operator): ...
 
 class Call_tensors_dim_out_bba826(Protocol):
     @overload
@@ -43,6 +40,7 @@ class Call_tensors_dim_out_bba826(Protocol):
 
 class Call_tensors_dim_out_e2fb36(Protocol):
     def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
+class Operator_tensors_dim_out_e2fb36(Call_tensors_dim_out_e2fb36, Operator): ...
 
 class Call_tensors_weights_a556a4(Protocol):
     @overload
@@ -51,20 +49,21 @@ class Call_tensors_weights_a556a4(Protocol):
     def __call__(_op, tensors: Sequence[Tensor], weights: Sequence[TensorLike] | None = None) -> Tensor: ...
     @overload
     def __call__(_op, tensors: Sequence[NDArray[Any]], weights: Sequence[Tensor]) -> Tensor: ...
+class Operator_tensors_weights_a556a4(Call_tensors_weights_a556a4, Operator): ...
 
-class Packet_self_count_0658f3(Packet):
+class Packet_self_count_a3a75a(Packet):
     __call__: Call_self_count_78d99c
-    default: OperatorOf[Call_self_count_78d99c]
+    default: Operator_self_count_78d99c
 
-class Packet_self_indices_cc238d(Packet):
+class Packet_self_indices_050685(Packet):
     __call__: Call_self_indices_7dcf6b
-    default: OperatorOf[Call_self_indices_7dcf6b]
+    default: Operator_self_indices_7dcf6b
 
-class Packet_tensors_dim_out_ffe199(Packet):
+class Packet_tensors_dim_out_1a8a83(Packet):
     __call__: Call_tensors_dim_out_bba826
-    default: OperatorOf[Call_tensors_dim_b20781]
-    out: OperatorOf[Call_tensors_dim_out_e2fb36]
+    default: Operator_tensors_dim_b20781
+    out: Operator_tensors_dim_out_e2fb36
 
-class Packet_tensors_weights_cad3fe(Packet):
+class Packet_tensors_weights_fbf060(Packet):
     __call__: Call_tensors_weights_a556a4
-    default: OperatorOf[Call_tensors_weights_a556a4]
+    default: Operator_tensors_weights_a556a4

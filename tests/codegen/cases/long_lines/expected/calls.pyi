@@ -5,7 +5,7 @@
 # fmt: off
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -14,13 +14,7 @@ from opwright.abi import Operator, Packet, Tensor
 from . import ops
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_other_limit_1bdc7b(Protocol):
     @overload
@@ -29,8 +23,9 @@ class Call_self_other_limit_1bdc7b(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, limit: float) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, limit: float) -> Tensor: ...
+class Operator_self_other_limit_1bdc7b(Call_self_other_limit_1bdc7b, Operator): ...
 
-class Call_the_first_argument_with_a_long_name_1eb2cc(Protocol):
+class Call_the_first_argument_with_a_long_nam_1eb2cc(Protocol):
     @overload
     def __call__(_op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
     @overload
@@ -41,8 +36,9 @@ class Call_the_first_argument_with_a_long_name_1eb2cc(Protocol):
     def __call__(
         _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: Tensor,
     ) -> Tensor: ...
+class Operator_the_first_argument_with_a_long_nam_1eb2cc(Call_the_first_argument_with_a_long_nam_1eb2cc, Operator): ...
 
-class Call_the_first_argument_with_a_long_name_2493fa(Protocol):
+class Call_the_first_argument_with_a_long_nam_2493fa(Protocol):
     @overload
     def __call__(
         _op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A,
@@ -65,8 +61,9 @@ class Call_the_first_argument_with_a_long_name_2493fa(Protocol):
         _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: NDArray[Any],
         the_third_argument_with_a_long_name: Tensor, *, the_tolerance_to_be_used_in_comparisons: float = 1e-05,
     ) -> ops.ops.a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+class Operator_the_first_argument_with_a_long_nam_2493fa(Call_the_first_argument_with_a_long_nam_2493fa, Operator): ...
 
-class Call_the_first_argument_with_a_long_name_4b709f(Protocol):
+class Call_the_first_argument_with_a_long_nam_4b709f(Protocol):
     @overload
     def __call__(
         _op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A,
@@ -96,14 +93,15 @@ class Call_the_first_argument_with_a_long_name_4b709f(Protocol):
         the_tolerance_to_be_used_in_comparisons: float = 1e-05, out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
 
-class Call_the_first_argument_with_a_long_name_7d0db7(Protocol):
+class Call_the_first_argument_with_a_long_nam_7d0db7(Protocol):
     def __call__(
         _op, the_first_argument_with_a_long_name: TensorLike, the_second_argument_with_a_long_name: TensorLike,
         the_third_argument_with_a_long_name: TensorLike | None = None, *,
         the_tolerance_to_be_used_in_comparisons: float = 1e-05, out0: A, out1: A, out2: A,
     ) -> tuple[A, A, A]: ...
+class Operator_the_first_argument_with_a_long_nam_7d0db7(Call_the_first_argument_with_a_long_nam_7d0db7, Operator): ...
 
-class Call_the_first_argument_with_a_long_name_822ac8(Protocol):
+class Call_the_first_argument_with_a_long_nam_822ac8(Protocol):
     @overload
     def __call__(
         _op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A,
@@ -124,20 +122,21 @@ class Call_the_first_argument_with_a_long_name_822ac8(Protocol):
         _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: NDArray[Any],
         the_third_argument_with_a_long_name: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
+class Operator_the_first_argument_with_a_long_nam_822ac8(Call_the_first_argument_with_a_long_nam_822ac8, Operator): ...
 
-class Packet_self_other_limit_ae4311(Packet):
+class Packet_self_other_limit_8e445c(Packet):
     __call__: Call_self_other_limit_1bdc7b
-    default: OperatorOf[Call_self_other_limit_1bdc7b]
+    default: Operator_self_other_limit_1bdc7b
 
-class Packet_the_first_argument_with_a_long_name_10a080(Packet):
-    __call__: Call_the_first_argument_with_a_long_name_4b709f
-    default: OperatorOf[Call_the_first_argument_with_a_long_name_2493fa]
-    out: OperatorOf[Call_the_first_argument_with_a_long_name_7d0db7]
+class Packet_the_first_argument_with_a_long_nam_47e2de(Packet):
+    __call__: Call_the_first_argument_with_a_long_nam_1eb2cc
+    default: Operator_the_first_argument_with_a_long_nam_1eb2cc
 
-class Packet_the_first_argument_with_a_long_name_bf18ff(Packet):
-    __call__: Call_the_first_argument_with_a_long_name_822ac8
-    default: OperatorOf[Call_the_first_argument_with_a_long_name_822ac8]
+class Packet_the_first_argument_with_a_long_nam_67ad2e(Packet):
+    __call__: Call_the_first_argument_with_a_long_nam_4b709f
+    default: Operator_the_first_argument_with_a_long_nam_2493fa
+    out: Operator_the_first_argument_with_a_long_nam_7d0db7
 
-class Packet_the_first_argument_with_a_long_name_c11c62(Packet):
-    __call__: Call_the_first_argument_with_a_long_name_1eb2cc
-    default: OperatorOf[Call_the_first_argument_with_a_long_name_1eb2cc]
+class Packet_the_first_argument_with_a_long_nam_90e76c(Packet):
+    __call__: Call_the_first_argument_with_a_long_nam_822ac8
+    default: Operator_the_first_argument_with_a_long_nam_822ac8

@@ -6,7 +6,7 @@
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -15,19 +15,15 @@ from opwright.abi import Operator, Packet, Tensor
 from . import ops
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_b3154e(Protocol):
     def __call__(_op, self: A) -> tuple[A, A]: ...
+class Operator_self_b3154e(Call_self_b3154e, Operator): ...
 
 class Call_self_beta_f628e4(Protocol):
     def __call__(_op, self: A, beta: float = 1.0) -> A: ...
+class Operator_self_beta_f628e4(Call_self_beta_f628e4, Operator): ...
 
 class Call_self_beta_out_03b3d7(Protocol):
     @overload
@@ -37,11 +33,13 @@ class Call_self_beta_out_03b3d7(Protocol):
 
 class Call_self_beta_out_12fc5c(Protocol):
     def __call__(_op, self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
+class Operator_self_beta_out_12fc5c(Call_self_beta_out_12fc5c, Operator): ...
 
 class Call_self_dim_keepdim_a75ac1(Protocol):
     def __call__(
         _op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False,
     ) -> ops.ops.moments_default_result[A]: ...
+class Operator_self_dim_keepdim_a75ac1(Call_self_dim_keepdim_a75ac1, Operator): ...
 
 class Call_self_dim_keepdim_out0_out1_158800(Protocol):
     @overload
@@ -57,12 +55,15 @@ class Call_self_dim_keepdim_out0_out1_41bbc0(Protocol):
     def __call__(
         _op, self: TensorLike, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, out0: A, out1: A,
     ) -> tuple[A, A]: ...
+class Operator_self_dim_keepdim_out0_out1_41bbc0(Call_self_dim_keepdim_out0_out1_41bbc0, Operator): ...
 
 class Call_self_factor_4f43f1(Protocol):
     def __call__(_op, self: A, factor: float) -> A: ...
+class Operator_self_factor_4f43f1(Call_self_factor_4f43f1, Operator): ...
 
 class Call_self_factor_out_7082c5(Protocol):
     def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
+class Operator_self_factor_out_7082c5(Call_self_factor_out_7082c5, Operator): ...
 
 class Call_self_factor_out_ade0aa(Protocol):
     @overload
@@ -70,25 +71,25 @@ class Call_self_factor_out_ade0aa(Protocol):
     @overload
     def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
 
-class Packet_self_beta_4db9a6(Packet):
-    __call__: Call_self_beta_f628e4
-    default: OperatorOf[Call_self_beta_f628e4]
-
-class Packet_self_beta_out_2cfa95(Packet):
-    __call__: Call_self_beta_out_03b3d7
-    default: OperatorOf[Call_self_beta_f628e4]
-    out: OperatorOf[Call_self_beta_out_12fc5c]
-
-class Packet_self_dim_keepdim_out0_out1_fd481b(Packet):
-    __call__: Call_self_dim_keepdim_out0_out1_158800
-    default: OperatorOf[Call_self_dim_keepdim_a75ac1]
-    out: OperatorOf[Call_self_dim_keepdim_out0_out1_41bbc0]
-
-class Packet_self_e74b4a(Packet):
+class Packet_self_801d86(Packet):
     __call__: Call_self_b3154e
-    default: OperatorOf[Call_self_b3154e]
+    default: Operator_self_b3154e
 
-class Packet_self_factor_out_790c81(Packet):
+class Packet_self_beta_3bab43(Packet):
+    __call__: Call_self_beta_f628e4
+    default: Operator_self_beta_f628e4
+
+class Packet_self_beta_out_0ea72a(Packet):
+    __call__: Call_self_beta_out_03b3d7
+    default: Operator_self_beta_f628e4
+    out: Operator_self_beta_out_12fc5c
+
+class Packet_self_dim_keepdim_out0_out1_802f13(Packet):
+    __call__: Call_self_dim_keepdim_out0_out1_158800
+    default: Operator_self_dim_keepdim_a75ac1
+    out: Operator_self_dim_keepdim_out0_out1_41bbc0
+
+class Packet_self_factor_out_0df292(Packet):
     __call__: Call_self_factor_out_ade0aa
-    default: OperatorOf[Call_self_factor_4f43f1]
-    out: OperatorOf[Call_self_factor_out_7082c5]
+    default: Operator_self_factor_4f43f1
+    out: Operator_self_factor_out_7082c5

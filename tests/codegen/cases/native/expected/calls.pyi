@@ -6,7 +6,7 @@
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -15,13 +15,7 @@ from opwright.abi import Operator, Packet, Scalar, Tensor
 from . import ops
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_a_a_shape__b_14c7c9(Protocol):
     @overload
@@ -30,6 +24,7 @@ class Call_a_a_shape__b_14c7c9(Protocol):
     def __call__(_op, a: Tensor, a_shape: TensorLike, _b: int) -> Tensor: ...
     @overload
     def __call__(_op, a: NDArray[Any], a_shape: Tensor, _b: int) -> Tensor: ...
+class Operator_a_a_shape__b_14c7c9(Call_a_a_shape__b_14c7c9, Operator): ...
 
 class Call_int__restrict_n_size_args_889612(Protocol):
     @overload
@@ -46,16 +41,19 @@ class Call_int__restrict_n_size_args_889612(Protocol):
     def __call__(
         _op, int_: NDArray[Any], restrict: NDArray[Any], n: bool, size: int, args_: Tensor,
     ) -> ops.ops.words_result[Tensor]: ...
+class Operator_int__restrict_n_size_args_889612(Call_int__restrict_n_size_args_889612, Operator): ...
 
-class Call_param_grad_state_mask_count_betas_by_c4d04c(Protocol):
+class Call_param_grad_state_mask_count_betas_c4d04c(Protocol):
     def __call__(
         _op, param: A, grad: TensorLike, state: A | None, mask: TensorLike | None, *, count: int | None,
         betas: Sequence[float], by: Scalar, limit: Scalar | None, mode: str = "sum", which: Sequence[bool] | None,
         size: Sequence[int] | int, out: A,
     ) -> A: ...
+class Operator_param_grad_state_mask_count_betas_c4d04c(Call_param_grad_state_mask_count_betas_c4d04c, Operator): ...
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_other_2d85a7(Protocol):
     @overload
@@ -64,6 +62,7 @@ class Call_self_other_2d85a7(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
 
 class Call_self_other_out_1a5280(Protocol):
     @overload
@@ -77,6 +76,7 @@ class Call_self_other_out_1a5280(Protocol):
 
 class Call_self_other_out_51f117(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+class Operator_self_other_out_51f117(Call_self_other_out_51f117, Operator): ...
 
 class Call_self_y_alpha_3f27b8(Protocol):
     @overload
@@ -85,9 +85,11 @@ class Call_self_y_alpha_3f27b8(Protocol):
     def __call__(_op, self: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
+class Operator_self_y_alpha_3f27b8(Call_self_y_alpha_3f27b8, Operator): ...
 
 class Call_self_y_alpha_4724c1(Protocol):
     def __call__(_op, self: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
+class Operator_self_y_alpha_4724c1(Call_self_y_alpha_4724c1, Operator): ...
 
 class Call_self_y_alpha_out_6be8b4(Protocol):
     @overload
@@ -101,33 +103,34 @@ class Call_self_y_alpha_out_6be8b4(Protocol):
 
 class Call_self_y_alpha_out_ce2efe(Protocol):
     def __call__(_op, self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
+class Operator_self_y_alpha_out_ce2efe(Call_self_y_alpha_out_ce2efe, Operator): ...
 
-class Packet_a_a_shape__b_cb1d99(Packet):
+class Packet_a_a_shape__b_1ee36b(Packet):
     __call__: Call_a_a_shape__b_14c7c9
-    default: OperatorOf[Call_a_a_shape__b_14c7c9]
+    default: Operator_a_a_shape__b_14c7c9
 
-class Packet_int__restrict_n_size_args_9a764c(Packet):
+class Packet_int__restrict_n_size_args_598324(Packet):
     __call__: Call_int__restrict_n_size_args_889612
-    default: OperatorOf[Call_int__restrict_n_size_args_889612]
+    default: Operator_int__restrict_n_size_args_889612
 
-class Packet_param_grad_state_mask_count_betas_by_32d6ae(Packet):
-    __call__: Call_param_grad_state_mask_count_betas_by_c4d04c
-    default: OperatorOf[Call_param_grad_state_mask_count_betas_by_c4d04c]
+class Packet_param_grad_state_mask_count_betas_f8c2b4(Packet):
+    __call__: Call_param_grad_state_mask_count_betas_c4d04c
+    default: Operator_param_grad_state_mask_count_betas_c4d04c
 
-class Packet_self_11723f(Packet):
+class Packet_self_f14bd4(Packet):
     __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
+    default: Operator_self_5347dd
 
-class Packet_self_other_out_6875d6(Packet):
+class Packet_self_other_out_e8ceca(Packet):
     __call__: Call_self_other_out_1a5280
-    default: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
+    default: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
 
-class Packet_self_y_alpha_a47385(Packet):
+class Packet_self_y_alpha_cd207d(Packet):
     __call__: Call_self_y_alpha_4724c1
-    default: OperatorOf[Call_self_y_alpha_4724c1]
+    default: Operator_self_y_alpha_4724c1
 
-class Packet_self_y_alpha_out_fc7c82(Packet):
+class Packet_self_y_alpha_out_c9ca8d(Packet):
     __call__: Call_self_y_alpha_out_6be8b4
-    default: OperatorOf[Call_self_y_alpha_3f27b8]
-    out: OperatorOf[Call_self_y_alpha_out_ce2efe]
+    default: Operator_self_y_alpha_3f27b8
+    out: Operator_self_y_alpha_out_ce2efe

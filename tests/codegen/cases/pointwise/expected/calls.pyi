@@ -5,26 +5,22 @@
 # fmt: off
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Scalar, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_beta_f628e4(Protocol):
     def __call__(_op, self: A, beta: float = 1.0) -> A: ...
+class Operator_self_beta_f628e4(Call_self_beta_f628e4, Operator): ...
 
 class Call_self_other_2d85a7(Protocol):
     @overload
@@ -33,9 +29,11 @@ class Call_self_other_2d85a7(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
 
 class Call_self_other_alpha_0f49d5(Protocol):
     def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+class Operator_self_other_alpha_0f49d5(Call_self_other_alpha_0f49d5, Operator): ...
 
 class Call_self_other_alpha_36c536(Protocol):
     @overload
@@ -44,9 +42,11 @@ class Call_self_other_alpha_36c536(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
+class Operator_self_other_alpha_36c536(Call_self_other_alpha_36c536, Operator): ...
 
 class Call_self_other_alpha_ad731d(Protocol):
     def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
+class Operator_self_other_alpha_ad731d(Call_self_other_alpha_ad731d, Operator): ...
 
 class Call_self_other_alpha_fac254(Protocol):
     @overload
@@ -70,12 +70,15 @@ class Call_self_other_alpha_out_302a4b(Protocol):
 
 class Call_self_other_alpha_out_3a7257(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
+class Operator_self_other_alpha_out_3a7257(Call_self_other_alpha_out_3a7257, Operator): ...
 
 class Call_self_other_alpha_out_51bd19(Protocol):
     def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
+class Operator_self_other_alpha_out_51bd19(Call_self_other_alpha_out_51bd19, Operator): ...
 
 class Call_self_out_474476(Protocol):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+class Operator_self_out_474476(Call_self_out_474476, Operator): ...
 
 class Call_self_out_b59422(Protocol):
     @overload
@@ -92,36 +95,37 @@ class Call_start_end_weight_060ace(Protocol):
     def __call__(_op, start: NDArray[Any], end: Tensor, weight: TensorLike | None = None) -> Tensor: ...
     @overload
     def __call__(_op, start: NDArray[Any], end: NDArray[Any], weight: Tensor) -> Tensor: ...
+class Operator_start_end_weight_060ace(Call_start_end_weight_060ace, Operator): ...
 
-class Packet_self_11723f(Packet):
-    __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
-
-class Packet_self_beta_4db9a6(Packet):
+class Packet_self_beta_3bab43(Packet):
     __call__: Call_self_beta_f628e4
-    default: OperatorOf[Call_self_beta_f628e4]
+    default: Operator_self_beta_f628e4
 
-class Packet_self_other_54c91b(Packet):
+class Packet_self_f14bd4(Packet):
+    __call__: Call_self_5347dd
+    default: Operator_self_5347dd
+
+class Packet_self_other_34a0d2(Packet):
     __call__: Call_self_other_2d85a7
-    default: OperatorOf[Call_self_other_2d85a7]
+    default: Operator_self_other_2d85a7
 
-class Packet_self_other_alpha_3518ba(Packet):
+class Packet_self_other_alpha_a93844(Packet):
     __call__: Call_self_other_alpha_fac254
-    Tensor: OperatorOf[Call_self_other_alpha_0f49d5]
-    Scalar: OperatorOf[Call_self_other_alpha_ad731d]
+    Tensor: Operator_self_other_alpha_0f49d5
+    Scalar: Operator_self_other_alpha_ad731d
 
-class Packet_self_other_alpha_out_724887(Packet):
+class Packet_self_other_alpha_out_1ff79d(Packet):
     __call__: Call_self_other_alpha_out_302a4b
-    Tensor: OperatorOf[Call_self_other_alpha_36c536]
-    Scalar: OperatorOf[Call_self_other_alpha_ad731d]
-    out: OperatorOf[Call_self_other_alpha_out_3a7257]
-    Scalar_out: OperatorOf[Call_self_other_alpha_out_51bd19]
+    Tensor: Operator_self_other_alpha_36c536
+    Scalar: Operator_self_other_alpha_ad731d
+    out: Operator_self_other_alpha_out_3a7257
+    Scalar_out: Operator_self_other_alpha_out_51bd19
 
-class Packet_self_out_f0b250(Packet):
+class Packet_self_out_2db244(Packet):
     __call__: Call_self_out_b59422
-    default: OperatorOf[Call_self_5347dd]
-    out: OperatorOf[Call_self_out_474476]
+    default: Operator_self_5347dd
+    out: Operator_self_out_474476
 
-class Packet_start_end_weight_b7f49b(Packet):
+class Packet_start_end_weight_dfade1(Packet):
     __call__: Call_start_end_weight_060ace
-    default: OperatorOf[Call_start_end_weight_060ace]
+    default: Operator_start_end_weight_060ace

@@ -6,7 +6,7 @@
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
@@ -15,25 +15,23 @@ from opwright.abi import Operator, Packet, Tensor
 from . import ops
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_22dbd5(Protocol):
     def __call__(_op, self: A) -> ops.ops.halves_result[A]: ...
+class Operator_self_22dbd5(Call_self_22dbd5, Operator): ...
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_dim_387a64(Protocol):
     def __call__(_op, self: A, dim: int) -> A: ...
+class Operator_self_dim_387a64(Call_self_dim_387a64, Operator): ...
 
 class Call_self_dtype_eded17(Protocol):
     def __call__(_op, self: A, dtype: DTypeLike | None = None) -> A: ...
+class Operator_self_dtype_eded17(Call_self_dtype_eded17, Operator): ...
 
 class Call_self_from__bias_noise_mask_f20851(Protocol):
     @overload
@@ -60,6 +58,7 @@ class Call_self_from__bias_noise_mask_f20851(Protocol):
         _op, self: NDArray[Any], from_: float, bias: NDArray[Any] | None = None, noise: NDArray[Any] | None = None, *,
         mask: Tensor,
     ) -> Tensor: ...
+class Operator_self_from__bias_noise_mask_f20851(Call_self_from__bias_noise_mask_f20851, Operator): ...
 
 class Call_self_indices_bf4272(Protocol):
     @overload
@@ -68,6 +67,7 @@ class Call_self_indices_bf4272(Protocol):
     def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> ops.ops.pick_result[Tensor]: ...
     @overload
     def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> ops.ops.pick_result[Tensor]: ...
+class Operator_self_indices_bf4272(Call_self_indices_bf4272, Operator): ...
 
 class Call_self_other_2d85a7(Protocol):
     @overload
@@ -76,9 +76,11 @@ class Call_self_other_2d85a7(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
 
 class Call_self_other_36e107(Protocol):
     def __call__(_op, self: A, other: TensorLike) -> A: ...
+class Operator_self_other_36e107(Call_self_other_36e107, Operator): ...
 
 class Call_self_other_out_1a5280(Protocol):
     @overload
@@ -92,9 +94,11 @@ class Call_self_other_out_1a5280(Protocol):
 
 class Call_self_other_out_51f117(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+class Operator_self_other_out_51f117(Call_self_other_out_51f117, Operator): ...
 
 class Call_self_size_ea570c(Protocol):
     def __call__(_op, self: A, size: int) -> list[A]: ...
+class Operator_self_size_ea570c(Call_self_size_ea570c, Operator): ...
 
 class Call_tensors_last_shape_106cb8(Protocol):
     @overload
@@ -103,48 +107,49 @@ class Call_tensors_last_shape_106cb8(Protocol):
     def __call__(_op, tensors: Sequence[Tensor], last: TensorLike | None = None, shape: int = 0) -> Tensor: ...
     @overload
     def __call__(_op, tensors: Sequence[NDArray[Any]], last: Tensor, shape: int = 0) -> Tensor: ...
+class Operator_tensors_last_shape_106cb8(Call_tensors_last_shape_106cb8, Operator): ...
 
-class Packet_self_11723f(Packet):
-    __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
-
-class Packet_self_dim_d3198a(Packet):
-    __call__: Call_self_dim_387a64
-    default: OperatorOf[Call_self_dim_387a64]
-
-class Packet_self_dtype_f267ea(Packet):
-    __call__: Call_self_dtype_eded17
-    default: OperatorOf[Call_self_dtype_eded17]
-
-class Packet_self_fb8124(Packet):
+class Packet_self_a1e846(Packet):
     __call__: Call_self_22dbd5
-    default: OperatorOf[Call_self_22dbd5]
+    default: Operator_self_22dbd5
 
-class Packet_self_from__bias_noise_mask_285300(Packet):
+class Packet_self_dim_fb069d(Packet):
+    __call__: Call_self_dim_387a64
+    default: Operator_self_dim_387a64
+
+class Packet_self_dtype_a08d3e(Packet):
+    __call__: Call_self_dtype_eded17
+    default: Operator_self_dtype_eded17
+
+class Packet_self_f14bd4(Packet):
+    __call__: Call_self_5347dd
+    default: Operator_self_5347dd
+
+class Packet_self_from__bias_noise_mask_ffcc8a(Packet):
     __call__: Call_self_from__bias_noise_mask_f20851
-    default: OperatorOf[Call_self_from__bias_noise_mask_f20851]
+    default: Operator_self_from__bias_noise_mask_f20851
 
-class Packet_self_indices_365a71(Packet):
+class Packet_self_indices_360cb9(Packet):
     __call__: Call_self_indices_bf4272
-    default: OperatorOf[Call_self_indices_bf4272]
+    default: Operator_self_indices_bf4272
 
-class Packet_self_other_54c91b(Packet):
-    __call__: Call_self_other_2d85a7
-    default: OperatorOf[Call_self_other_2d85a7]
-
-class Packet_self_other_e3c03d(Packet):
+class Packet_self_other_15ce9c(Packet):
     __call__: Call_self_other_36e107
-    default: OperatorOf[Call_self_other_36e107]
+    default: Operator_self_other_36e107
 
-class Packet_self_other_out_6875d6(Packet):
+class Packet_self_other_34a0d2(Packet):
+    __call__: Call_self_other_2d85a7
+    default: Operator_self_other_2d85a7
+
+class Packet_self_other_out_e8ceca(Packet):
     __call__: Call_self_other_out_1a5280
-    default: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
+    default: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
 
-class Packet_self_size_a1f68e(Packet):
+class Packet_self_size_19a4ec(Packet):
     __call__: Call_self_size_ea570c
-    default: OperatorOf[Call_self_size_ea570c]
+    default: Operator_self_size_ea570c
 
-class Packet_tensors_last_shape_016599(Packet):
+class Packet_tensors_last_shape_fbdf74(Packet):
     __call__: Call_tensors_last_shape_106cb8
-    default: OperatorOf[Call_tensors_last_shape_106cb8]
+    default: Operator_tensors_last_shape_106cb8

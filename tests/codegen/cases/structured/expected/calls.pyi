@@ -5,7 +5,7 @@
 # fmt: off
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -14,16 +14,11 @@ from opwright.abi import Operator, Packet, Tensor
 from . import ops
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_dim_keepdim_d1a3f9(Protocol):
     def __call__(_op, self: A, dim: int, keepdim: bool = False) -> ops.ops.largest_default_result[A]: ...
+class Operator_self_dim_keepdim_d1a3f9(Call_self_dim_keepdim_d1a3f9, Operator): ...
 
 class Call_self_dim_keepdim_values_indices_538af2(Protocol):
     @overload
@@ -37,12 +32,15 @@ class Call_self_dim_keepdim_values_indices_56f77c(Protocol):
     def __call__(
         _op, self: TensorLike, dim: int, keepdim: bool = False, *, values: A, indices: A,
     ) -> ops.ops.largest_values_out_result[A]: ...
+class Operator_self_dim_keepdim_values_indices_56f77c(Call_self_dim_keepdim_values_indices_56f77c, Operator): ...
 
 class Call_self_rounding_a6dbea(Protocol):
     def __call__(_op, self: A, rounding: str | None = None) -> A: ...
+class Operator_self_rounding_a6dbea(Call_self_rounding_a6dbea, Operator): ...
 
 class Call_self_rounding_out_7d115d(Protocol):
     def __call__(_op, self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
+class Operator_self_rounding_out_7d115d(Call_self_rounding_out_7d115d, Operator): ...
 
 class Call_self_rounding_out_ac75d5(Protocol):
     @overload
@@ -50,16 +48,16 @@ class Call_self_rounding_out_ac75d5(Protocol):
     @overload
     def __call__(_op, self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
 
-class Packet_self_dim_keepdim_values_indices_58a1df(Packet):
+class Packet_self_dim_keepdim_values_indices_37987c(Packet):
     __call__: Call_self_dim_keepdim_values_indices_538af2
-    default: OperatorOf[Call_self_dim_keepdim_d1a3f9]
-    values_out: OperatorOf[Call_self_dim_keepdim_values_indices_56f77c]
+    default: Operator_self_dim_keepdim_d1a3f9
+    values_out: Operator_self_dim_keepdim_values_indices_56f77c
 
-class Packet_self_rounding_2e8917(Packet):
+class Packet_self_rounding_a3626c(Packet):
     __call__: Call_self_rounding_a6dbea
-    default: OperatorOf[Call_self_rounding_a6dbea]
+    default: Operator_self_rounding_a6dbea
 
-class Packet_self_rounding_out_ed9a22(Packet):
+class Packet_self_rounding_out_b72c32(Packet):
     __call__: Call_self_rounding_out_ac75d5
-    default: OperatorOf[Call_self_rounding_a6dbea]
-    out_rounding: OperatorOf[Call_self_rounding_out_7d115d]
+    default: Operator_self_rounding_a6dbea
+    out_rounding: Operator_self_rounding_out_7d115d

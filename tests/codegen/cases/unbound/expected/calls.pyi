@@ -5,23 +5,18 @@
 # fmt: off
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_other_2d85a7(Protocol):
     @overload
@@ -30,9 +25,11 @@ class Call_self_other_2d85a7(Protocol):
     def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
     @overload
     def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
 
 class Call_self_other_36e107(Protocol):
     def __call__(_op, self: A, other: TensorLike) -> A: ...
+class Operator_self_other_36e107(Call_self_other_36e107, Operator): ...
 
 class Call_self_other_out_1a5280(Protocol):
     @overload
@@ -46,9 +43,11 @@ class Call_self_other_out_1a5280(Protocol):
 
 class Call_self_other_out_51f117(Protocol):
     def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+class Operator_self_other_out_51f117(Call_self_other_out_51f117, Operator): ...
 
 class Call_self_out_474476(Protocol):
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+class Operator_self_out_474476(Call_self_out_474476, Operator): ...
 
 class Call_self_out_b59422(Protocol):
     @overload
@@ -56,20 +55,20 @@ class Call_self_out_b59422(Protocol):
     @overload
     def __call__(_op, self: TensorLike, *, out: A) -> A: ...
 
-class Packet_self_11723f(Packet):
+class Packet_self_f14bd4(Packet):
     __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
+    default: Operator_self_5347dd
 
-class Packet_self_other_e3c03d(Packet):
+class Packet_self_other_15ce9c(Packet):
     __call__: Call_self_other_36e107
-    default: OperatorOf[Call_self_other_36e107]
+    default: Operator_self_other_36e107
 
-class Packet_self_other_out_6875d6(Packet):
+class Packet_self_other_out_e8ceca(Packet):
     __call__: Call_self_other_out_1a5280
-    default: OperatorOf[Call_self_other_2d85a7]
-    out: OperatorOf[Call_self_other_out_51f117]
+    default: Operator_self_other_2d85a7
+    out: Operator_self_other_out_51f117
 
-class Packet_self_out_f0b250(Packet):
+class Packet_self_out_2db244(Packet):
     __call__: Call_self_out_b59422
-    default: OperatorOf[Call_self_5347dd]
-    out: OperatorOf[Call_self_out_474476]
+    default: Operator_self_5347dd
+    out: Operator_self_out_474476

@@ -5,7 +5,7 @@
 # fmt: off
 """How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
 
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
@@ -14,31 +14,28 @@ from opwright.abi import Operator, Packet, Tensor
 from . import ops
 
 A = TypeVar("A", Tensor, NDArray[Any])
-C = TypeVar("C")
 TensorLike: TypeAlias = Tensor | NDArray[Any]
-
-class OperatorOf(Operator, Generic[C]):
-    """An operator that is called as `C` says."""
-
-    __call__: C
 
 class Call_self_5347dd(Protocol):
     def __call__(_op, self: A) -> A: ...
+class Operator_self_5347dd(Call_self_5347dd, Operator): ...
 
 class Call_self_9ff07d(Protocol):
     def __call__(_op, self: A) -> ops.ops.ends_result[A]: ...
+class Operator_self_9ff07d(Call_self_9ff07d, Operator): ...
 
 class Call_self_count_dim_647562(Protocol):
     def __call__(_op, self: A, count: int, dim: int = 0) -> list[A]: ...
+class Operator_self_count_dim_647562(Call_self_count_dim_647562, Operator): ...
 
-class Packet_self_11723f(Packet):
-    __call__: Call_self_5347dd
-    default: OperatorOf[Call_self_5347dd]
-
-class Packet_self_b82126(Packet):
+class Packet_self_0bec46(Packet):
     __call__: Call_self_9ff07d
-    default: OperatorOf[Call_self_9ff07d]
+    default: Operator_self_9ff07d
 
-class Packet_self_count_dim_41d996(Packet):
+class Packet_self_count_dim_1e78e4(Packet):
     __call__: Call_self_count_dim_647562
-    default: OperatorOf[Call_self_count_dim_647562]
+    default: Operator_self_count_dim_647562
+
+class Packet_self_f14bd4(Packet):
+    __call__: Call_self_5347dd
+    default: Operator_self_5347dd

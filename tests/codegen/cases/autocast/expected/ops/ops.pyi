@@ -60,10 +60,10 @@ length_dtype: _calls.Call_self_p_dtype_b24e0d
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    project: _calls.Packet_x_weight_bias_bffeab
-    join: _calls.Packet_tensors_6686d8
-    length: _calls.Packet_self_p_dtype_bb0954
-    total: _calls.Packet_self_dtype_ee19e3
-    entropy: _calls.Packet_probabilities_target_b0cc0f
-    entropy_with_logits: _calls.Packet_logits_target_99c5d6
-    autocast_wrapper: _calls.Packet_self_11723f
+    project: _calls.Packet_x_weight_bias_6dd3ec
+    join: _calls.Packet_tensors_7f2950
+    length: _calls.Packet_self_p_dtype_15fd00
+    total: _calls.Packet_self_dtype_7b2c4e
+    entropy: _calls.Packet_probabilities_target_11b00a
+    entropy_with_logits: _calls.Packet_logits_target_9bb8cc
+    autocast_wrapper: _calls.Packet_self_f14bd4

@@ -102,18 +102,18 @@ each_default: _calls.Call_self_aeebaf
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    twice: _calls.Packet_self_11723f
-    sum: _calls.Packet_self_11723f
-    fourfold: _calls.Packet_self_11723f
-    both: _calls.Packet_self_other_swap_7a75c6
-    tenfold: _calls.Packet_self_out_f0b250
-    halves: _calls.Packet_self_n_out_5c43d6
-    halves_: _calls.Packet_self_n_34d36e
-    pair: _calls.Packet_self_other_first_second_8026bf
-    pieces: _calls.Packet_self_out_0f6bbc
-    each: _calls.Packet_self_c160ea
-    each_: _calls.Packet_self_bf0142
-    ramp: _calls.Packet_n_dtype_layout_device_pin_memory_out_a80fc5
+    twice: _calls.Packet_self_f14bd4
+    sum: _calls.Packet_self_f14bd4
+    fourfold: _calls.Packet_self_f14bd4
+    both: _calls.Packet_self_other_swap_334d1d
+    tenfold: _calls.Packet_self_out_2db244
+    halves: _calls.Packet_self_n_out_e1703c
+    halves_: _calls.Packet_self_n_4af98b
+    pair: _calls.Packet_self_other_first_second_a36f39
+    pieces: _calls.Packet_self_out_48e983
+    each: _calls.Packet_self_90ab7d
+    each_: _calls.Packet_self_825f35
+    ramp: _calls.Packet_n_dtype_layout_device_pin_memory_o_db4ae0
 
-_pieces: _calls.Packet_self_out_0f6bbc
-_each: _calls.Packet_self_c160ea
+_pieces: _calls.Packet_self_out_48e983
+_each: _calls.Packet_self_90ab7d

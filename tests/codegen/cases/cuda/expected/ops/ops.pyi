@@ -217,14 +217,14 @@ def swap_functional(x: NDArray[Any], y: NDArray[Any], by: Tensor) -> swap_functi
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    axpy: _calls.Packet_x_y_alpha_out_79be65
-    row_sums: _calls.Packet_int__n_size_993bf5
-    words: _calls.Packet_int__restrict_n_size_args_9a764c
-    twice: _calls.Packet_x_by_c296c2
-    rows: _calls.Packet_a_a_shape__b_cb1d99
-    blend: _calls.Packet_x_y_index_by_low_high_shift_flip_wei_daac16
-    blend_host: _calls.Packet_x_y_index_by_low_high_shift_flip_wei_a83cf1
-    scale_: _calls.Packet_self_by_7ab71c
-    scale: _calls.Packet_self_by_out_b55252
-    swap: _calls.Packet_x_y_by_d760e3
-    swap_functional: _calls.Packet_x_y_by_c36ac7
+    axpy: _calls.Packet_x_y_alpha_out_3af6de
+    row_sums: _calls.Packet_int__n_size_0bca03
+    words: _calls.Packet_int__restrict_n_size_args_598324
+    twice: _calls.Packet_x_by_b60ddb
+    rows: _calls.Packet_a_a_shape__b_1ee36b
+    blend: _calls.Packet_x_y_index_by_low_high_shift_flip_w_850e83
+    blend_host: _calls.Packet_x_y_index_by_low_high_shift_flip_w_4c9d69
+    scale_: _calls.Packet_self_by_8493dc
+    scale: _calls.Packet_self_by_out_ce1387
+    swap: _calls.Packet_x_y_by_aa5337
+    swap_functional: _calls.Packet_x_y_by_ce0463

@@ -43,8 +43,8 @@ def both(self: NDArray[Any], other: Tensor) -> tuple[Tensor, int]: ...
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    same: _calls.Packet_self_other_f28801
-    zero_: _calls.Packet_self_11723f
-    report: _calls.Packet_self_message_420b3f
-    split_off: _calls.Packet_self_count_9154d0
-    both: _calls.Packet_self_other_a5bbc0
+    same: _calls.Packet_self_other_e335f4
+    zero_: _calls.Packet_self_f14bd4
+    report: _calls.Packet_self_message_ade95e
+    split_off: _calls.Packet_self_count_13e2b1
+    both: _calls.Packet_self_other_835426

@@ -76,7 +76,7 @@ shout_times: _calls.Call_self_n_e9d363
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    hypotenuse: _calls.Packet_self_other_out_6875d6
-    hypotenuse_: _calls.Packet_self_other_e3c03d
-    shout: _calls.Packet_self_word_n_525c8a
-    undocumented: _calls.Packet_self_11723f
+    hypotenuse: _calls.Packet_self_other_out_e8ceca
+    hypotenuse_: _calls.Packet_self_other_15ce9c
+    shout: _calls.Packet_self_word_n_ec8f7b
+    undocumented: _calls.Packet_self_f14bd4

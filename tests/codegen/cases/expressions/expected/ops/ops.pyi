@@ -58,9 +58,9 @@ def truth(x: A) -> A: ...
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    axpy: _calls.Packet_self_other_alpha_out_d92656
-    axpy_: _calls.Packet_self_other_alpha_c20f15
-    spread: _calls.Packet_int__restrict_n_count_from_6c4c16
-    bits: _calls.Packet_x_y_bca243
-    either: _calls.Packet_x_y_bca243
-    truth: _calls.Packet_x_12e7d2
+    axpy: _calls.Packet_self_other_alpha_out_65c590
+    axpy_: _calls.Packet_self_other_alpha_6a2a72
+    spread: _calls.Packet_int__restrict_n_count_from_6dc3dd
+    bits: _calls.Packet_x_y_625da4
+    either: _calls.Packet_x_y_625da4
+    truth: _calls.Packet_x_4d1d25

@@ -56,6 +56,6 @@ def version() -> str: ...
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    full_like_size: _calls.Packet_size_value_dtype_layout_device_pin_m_94903f
-    defaults: _calls.Packet_self_size_eps_top_mode_quoted_reduct_5daa69
-    version: _calls.Packet_193a99
+    full_like_size: _calls.Packet_size_value_dtype_layout_device_pin_40b239
+    defaults: _calls.Packet_self_size_eps_top_mode_quoted_redu_c0d8ae
+    version: _calls.Packet_5055db

@@ -73,13 +73,13 @@ add_each_default: _calls.Call_self_others_34b72f
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    scale_: _calls.Packet_self_by_7ab71c
-    scale: _calls.Packet_self_by_out_b55252
-    normalize: _calls.Packet_x_mean_scale_momentum_out_e3d833
-    normalize_functional: _calls.Packet_x_mean_scale_momentum_c830f3
-    push: _calls.Packet_stack_x_21b86d
-    push_functional: _calls.Packet_stack_x_622749
-    add_each_: _calls.Packet_self_others_6ef169
-    add_each: _calls.Packet_self_others_out_9b58d2
+    scale_: _calls.Packet_self_by_8493dc
+    scale: _calls.Packet_self_by_out_ce1387
+    normalize: _calls.Packet_x_mean_scale_momentum_out_1bd0ba
+    normalize_functional: _calls.Packet_x_mean_scale_momentum_fa5170
+    push: _calls.Packet_stack_x_ceac40
+    push_functional: _calls.Packet_stack_x_e2e3cc
+    add_each_: _calls.Packet_self_others_8c82e8
+    add_each: _calls.Packet_self_others_out_7c7bbe
 
-_add_each: _calls.Packet_self_others_out_9b58d2
+_add_each: _calls.Packet_self_others_out_7c7bbe

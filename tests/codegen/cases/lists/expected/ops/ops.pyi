@@ -42,9 +42,9 @@ copies_default: _calls.Call_self_count_78d99c
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    join: _calls.Packet_tensors_dim_out_ffe199
-    pick: _calls.Packet_self_indices_cc238d
-    weighted: _calls.Packet_tensors_weights_cad3fe
-    copies: _calls.Packet_self_count_0658f3
+    join: _calls.Packet_tensors_dim_out_1a8a83
+    pick: _calls.Packet_self_indices_050685
+    weighted: _calls.Packet_tensors_weights_fbf060
+    copies: _calls.Packet_self_count_a3a75a
 
-_copies: _calls.Packet_self_count_0658f3
+_copies: _calls.Packet_self_count_a3a75a

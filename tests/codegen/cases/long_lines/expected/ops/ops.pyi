@@ -107,7 +107,7 @@ def third_of_several(
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    a_very_long_operator_name_that_leaves_little_room: _calls.Packet_the_first_argument_with_a_long_name_10a080
-    conditional: _calls.Packet_self_other_limit_ae4311
-    another_operator: _calls.Packet_the_first_argument_with_a_long_name_bf18ff
-    third_of_several: _calls.Packet_the_first_argument_with_a_long_name_c11c62
+    a_very_long_operator_name_that_leaves_little_room: _calls.Packet_the_first_argument_with_a_long_nam_67ad2e
+    conditional: _calls.Packet_self_other_limit_8e445c
+    another_operator: _calls.Packet_the_first_argument_with_a_long_nam_90e76c
+    third_of_several: _calls.Packet_the_first_argument_with_a_long_nam_47e2de

@@ -50,9 +50,9 @@ def pairs(input: A) -> tuple[A, A]: ...
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    softplus: _calls.Packet_self_beta_out_2cfa95
-    softplus_: _calls.Packet_self_beta_4db9a6
-    scale: _calls.Packet_self_factor_out_790c81
-    moments: _calls.Packet_self_dim_keepdim_out0_out1_fd481b
-    parts: _calls.Packet_self_e74b4a
-    pairs: _calls.Packet_self_e74b4a
+    softplus: _calls.Packet_self_beta_out_0ea72a
+    softplus_: _calls.Packet_self_beta_3bab43
+    scale: _calls.Packet_self_factor_out_0df292
+    moments: _calls.Packet_self_dim_keepdim_out0_out1_802f13
+    parts: _calls.Packet_self_801d86
+    pairs: _calls.Packet_self_801d86

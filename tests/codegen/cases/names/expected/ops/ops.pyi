@@ -65,12 +65,12 @@ class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
     random_: _calls.Packet_self_from__to_generator_1064b3
-    sum: _calls.Packet_self_all_f815d4
-    type: _calls.Packet_self_int__float_434e6c
-    Tensor: _calls.Packet_modes__keys_99d691
-    join_: _calls.Packet_self_0a757d
-    join: _calls.Packet_self_47229a
-    _t: _calls.Packet_self_11723f
-    t: _calls.Packet_self_11723f
-    where: _calls.Packet_condition_self_other_f1e7ed
-    any_number: _calls.Packet_self_57e523
+    sum: _calls.Packet_self_all_73bfce
+    type: _calls.Packet_self_int__float_5e2ccc
+    Tensor: _calls.Packet_modes__keys_99e05d
+    join_: _calls.Packet_self_b9876b
+    join: _calls.Packet_self_9bb744
+    _t: _calls.Packet_self_f14bd4
+    t: _calls.Packet_self_f14bd4
+    where: _calls.Packet_condition_self_other_1077b3
+    any_number: _calls.Packet_self_6fe941

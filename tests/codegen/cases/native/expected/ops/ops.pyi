@@ -99,10 +99,10 @@ def halve_(input: A) -> A: ...
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    axpy: _calls.Packet_self_y_alpha_out_fc7c82
-    axpy_: _calls.Packet_self_y_alpha_a47385
-    words: _calls.Packet_int__restrict_n_size_args_9a764c
-    rows: _calls.Packet_a_a_shape__b_cb1d99
-    step: _calls.Packet_param_grad_state_mask_count_betas_by_32d6ae
-    compared: _calls.Packet_self_other_out_6875d6
-    halve_: _calls.Packet_self_11723f
+    axpy: _calls.Packet_self_y_alpha_out_c9ca8d
+    axpy_: _calls.Packet_self_y_alpha_cd207d
+    words: _calls.Packet_int__restrict_n_size_args_598324
+    rows: _calls.Packet_a_a_shape__b_1ee36b
+    step: _calls.Packet_param_grad_state_mask_count_betas_f8c2b4
+    compared: _calls.Packet_self_other_out_e8ceca
+    halve_: _calls.Packet_self_f14bd4

@@ -84,10 +84,10 @@ add__Scalar: _calls.Call_self_other_alpha_ad731d
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    add: _calls.Packet_self_other_alpha_out_724887
-    add_: _calls.Packet_self_other_alpha_3518ba
-    exp: _calls.Packet_self_out_f0b250
-    exp_: _calls.Packet_self_11723f
-    less: _calls.Packet_self_other_54c91b
-    swish: _calls.Packet_self_beta_4db9a6
-    lerp: _calls.Packet_start_end_weight_b7f49b
+    add: _calls.Packet_self_other_alpha_out_1ff79d
+    add_: _calls.Packet_self_other_alpha_a93844
+    exp: _calls.Packet_self_out_2db244
+    exp_: _calls.Packet_self_f14bd4
+    less: _calls.Packet_self_other_34a0d2
+    swish: _calls.Packet_self_beta_3bab43
+    lerp: _calls.Packet_start_end_weight_dfade1

@@ -135,19 +135,19 @@ pieces_default: _calls.Call_self_size_ea570c
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    mul: _calls.Packet_self_other_out_6875d6
-    mul_: _calls.Packet_self_other_e3c03d
-    exp: _calls.Packet_self_11723f
-    exp_: _calls.Packet_self_11723f
-    less: _calls.Packet_self_other_54c91b
-    less_: _calls.Packet_self_other_e3c03d
-    scale: _calls.Packet_self_from__bias_noise_mask_285300
-    join: _calls.Packet_tensors_last_shape_016599
-    pick: _calls.Packet_self_indices_365a71
-    halves: _calls.Packet_self_fb8124
-    pieces: _calls.Packet_self_size_a1f68e
-    shift: _calls.Packet_self_dim_d3198a
-    shift_: _calls.Packet_self_dim_d3198a
-    cast: _calls.Packet_self_dtype_f267ea
+    mul: _calls.Packet_self_other_out_e8ceca
+    mul_: _calls.Packet_self_other_15ce9c
+    exp: _calls.Packet_self_f14bd4
+    exp_: _calls.Packet_self_f14bd4
+    less: _calls.Packet_self_other_34a0d2
+    less_: _calls.Packet_self_other_15ce9c
+    scale: _calls.Packet_self_from__bias_noise_mask_ffcc8a
+    join: _calls.Packet_tensors_last_shape_fbdf74
+    pick: _calls.Packet_self_indices_360cb9
+    halves: _calls.Packet_self_a1e846
+    pieces: _calls.Packet_self_size_19a4ec
+    shift: _calls.Packet_self_dim_fb069d
+    shift_: _calls.Packet_self_dim_fb069d
+    cast: _calls.Packet_self_dtype_a08d3e
 
-_pieces: _calls.Packet_self_size_a1f68e
+_pieces: _calls.Packet_self_size_19a4ec

@@ -39,6 +39,6 @@ def halve_(input: A, rounding: str | None = None) -> A: ...
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    largest: _calls.Packet_self_dim_keepdim_values_indices_58a1df
-    halve: _calls.Packet_self_rounding_out_ed9a22
-    halve_: _calls.Packet_self_rounding_2e8917
+    largest: _calls.Packet_self_dim_keepdim_values_indices_37987c
+    halve: _calls.Packet_self_rounding_out_b72c32
+    halve_: _calls.Packet_self_rounding_a3626c

@@ -43,7 +43,7 @@ def plain(input: A) -> A: ...
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    scale: _calls.Packet_self_other_out_6875d6
-    scale_: _calls.Packet_self_other_e3c03d
-    norm: _calls.Packet_self_out_f0b250
-    plain: _calls.Packet_self_11723f
+    scale: _calls.Packet_self_other_out_e8ceca
+    scale_: _calls.Packet_self_other_15ce9c
+    norm: _calls.Packet_self_out_2db244
+    plain: _calls.Packet_self_f14bd4

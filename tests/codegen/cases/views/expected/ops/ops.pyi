@@ -31,8 +31,8 @@ pieces_default: _calls.Call_self_count_dim_647562
 class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    flip_axes: _calls.Packet_self_11723f
-    pieces: _calls.Packet_self_count_dim_41d996
-    ends: _calls.Packet_self_b82126
+    flip_axes: _calls.Packet_self_f14bd4
+    pieces: _calls.Packet_self_count_dim_1e78e4
+    ends: _calls.Packet_self_0bec46
 
-_pieces: _calls.Packet_self_count_dim_41d996
+_pieces: _calls.Packet_self_count_dim_1e78e4
