@@ -32,6 +32,7 @@ from opwright.dispatch.parts import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
+from opwright.places import where_declared
 from opwright.plans.known import KnownForms, KnownViews
 from opwright.plans.plan import cast_operands
 from opwright.plans.writing import Plan
@@ -154,8 +155,8 @@ __all__ = [
     "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "records",
     "refuse_recording", "reshaped", "result_class", "results_of", "rules", "save", "save_all", "save_optional",
     "save_original", "save_result", "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "swapped",
-    "turned", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
-    "write_out", "write_outs", "write_self", "zeros_for",
+    "turned", "unpack", "unpack_all", "unpack_optional", "where_declared", "wrap", "wrap_list", "wrap_result",
+    "wrap_view", "wrap_views", "write_out", "write_outs", "write_self", "zeros_for",
 ]  # fmt: skip
 
 

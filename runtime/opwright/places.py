@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Final
 
-__all__ = ["OURS", "Place", "caller", "frames_of_ours", "shown"]
+__all__ = ["OURS", "Place", "caller", "frames_of_ours", "shown", "where_declared"]
 
 OURS: Final = ("opwright.", "opwright_kernels.")  # what the names of our modules begin with
 
@@ -53,3 +54,19 @@ def frames_of_ours() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(OURS):
         count, frame = count + 1, frame.f_back
     return count
+
+
+def where_declared(namespace: str, rows: Sequence[tuple[str | int, ...]]) -> dict[str, str]:
+    """Return where operators are declared, `file:line`, by their full names. A row is one entry of a file: how many
+    lines it has, and the operators that it declares; or the next file, and the lines before its first entry."""
+    found = {}
+    file, line = "", 1
+    for first, *rest in rows:
+        if isinstance(first, str):
+            file, line = first, 1 + int(rest[0])
+        else:
+            where = f"{file}:{line}"
+            for name in rest:
+                found[f"{namespace}::{name}"] = where
+            line += first
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -185,6 +186,23 @@ def test_every_public_name_is_exported(tmp_path: Path) -> None:
     found = pyright(path)
     assert [entry["message"] for entry in found if entry["severity"] == "error"] == []
     assert [entry["message"] for entry in found if re.search(r'is "(Any|Unknown)"$', entry["message"])] == []
+
+
+def test_a_way_to_call_is_declared_once() -> None:
+    """Operators and packets that are called alike share a class; what users call has a declaration of its own."""
+    folder = ROOT / "generated" / "opwright_aten"
+    classes = _classes(folder / "calls.pyi")
+    for kind in ("Call_", "Packet_"):
+        found = {each.name: "\n".join(map(ast.unparse, each.body)) for each in classes if each.name.startswith(kind)}
+        assert len(found) == len(set(found.values())) > 400
+        assert list(found) == sorted(found)  # so one that is added moves no other
+    for path in (folder / "ops").glob("*.pyi"):
+        called = [each.name for each in _classes(path) if any(isinstance(part, ast.FunctionDef) for part in each.body)]
+        assert not called, path.name
+
+
+def _classes(path: Path) -> list[ast.ClassDef]:
+    return [each for each in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(each, ast.ClassDef)]
 
 
 def test_a_users_program_runs() -> None:

@@ -13,7 +13,7 @@ import pytest
 import seeds
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.output.write import MANIFEST, compare, content_hash, depfile, manifest_names
+from opwright_codegen.output.write import MANIFEST, compare, depfile, manifest_names
 
 INPUTS = {"ops.yaml": "0" * 64}
 FILES = {"ops.py": "one\n", "native/ops.h": "two\n"}
@@ -33,7 +33,7 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
     manifest = json.loads(found.pop(MANIFEST))
     assert found == FILES
     assert manifest["inputs"] == INPUTS
-    assert manifest["outputs"] == {"native/ops.h": content_hash(b"two\n"), "ops.py": content_hash(b"one\n")}
+    assert manifest["outputs"] == ["native/ops.h", "ops.py"]
 
 
 def test_what_is_the_same_is_left_alone(tmp_path: Path) -> None:
@@ -98,8 +98,16 @@ def test_the_same_file_that_is_not_ours_is_taken_over(tmp_path: Path) -> None:
     assert set(manifest_names(tmp_path)) == set(FILES)
 
 
+def test_a_manifest_of_an_earlier_version(tmp_path: Path) -> None:
+    """It has a hash beside each name."""
+    (tmp_path / "gone.py").write_text("old")
+    (tmp_path / MANIFEST).write_text(json.dumps({"outputs": {"ops.py": "0", "gone.py": "0"}}))
+    put(tmp_path, FILES)
+    assert set(tree(tmp_path)) == {*FILES, MANIFEST}
+
+
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"outputs": {"../../x": ""}}', '{"outputs": {"/x": ""}}', '{"outputs": {"x": 1}}']
+    "text", ["", "[]", "{}", '{"outputs": ["../../x"]}', '{"outputs": ["/x"]}', '{"outputs": [1]}', '{"outputs": "x"}']
 )
 def test_a_manifest_that_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Declared", "declared_in", "namespace_of", "text_about", "with_out"]
+__all__ = ["Declared", "declared_in", "namespace_of", "places_in", "text_about", "with_out"]
 
 _NAMESPACE = re.compile(r'^declare = Declarations\("(\w+)", PLACES(?:, "[^"]*")?\)$', re.MULTILINE)
+_ENTRIES = re.compile(r"^_ENTRIES: .*? = (\[.*?^\])$", re.MULTILINE | re.DOTALL)
 _STATEMENT = re.compile(r"^(?:_\w+, )?(_\w+) = declare(?:\.alone)?\((?:[^\n]+\)|\n.*?\n\))$", re.MULTILINE | re.DOTALL)
 
 
@@ -38,6 +39,20 @@ def declared_in(text: str) -> Iterator[Declared]:
         for keyword in statement.value.keywords:
             if keyword.arg == "out":
                 yield Declared("", with_out(schema, ast.literal_eval(keyword.value)), found[0])
+
+
+def places_in(text: str) -> dict[str, str]:
+    """Return where operators are declared, by their names without the namespace, as the rows of `where.py` say it."""
+    entries = _ENTRIES.search(text)
+    found = {}
+    file, line = "", 1
+    for first, *rest in [] if entries is None else ast.literal_eval(entries[1]):
+        if isinstance(first, str):
+            file, line = first, 1 + rest[0]
+        else:
+            found.update(dict.fromkeys(rest, f"{file}:{line}"))
+            line += first
+    return found
 
 
 def with_out(schema: str, overload: str) -> str:

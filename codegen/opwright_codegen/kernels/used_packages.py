@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.kernels.declared import declared_in, namespace_of
+from opwright_codegen.kernels.declared import declared_in, namespace_of, places_in
 from opwright_codegen.kernels.modules import module_files
 
 __all__ = ["UsedPackage"]
 
 _PUBLIC = re.compile(r"^NAMES: dict\[str, str\] = (\{.*?\})$", re.MULTILINE | re.DOTALL)
-_PLACE = re.compile(r'^    "([\w:.]+)": "([^"]*)",', re.MULTILINE)  # of `where.py`
 _METHOD = re.compile(r'^    "(\w+)": "', re.MULTILINE)
 
 
@@ -86,11 +85,11 @@ class UsedPackage:
         assert path is not None
         texts = [part.read_text(encoding="utf-8") for part in sorted(path.parent.glob("*.py"))]
         where = self._file("where")
-        places = {} if where is None else dict(_PLACE.findall(where.read_text(encoding="utf-8")))
+        places = {} if where is None else places_in(where.read_text(encoding="utf-8"))
         namespace = next(filter(None, map(namespace_of, texts)), "")
         schemas = [found.schema for text in texts for found in declared_in(text)]
         names = [(schema.partition("(")[0], schema) for schema in schemas]
-        operators = [DeclaredOperator(name, schema, places.get(f"{namespace}::{name}", "")) for name, schema in names]
+        operators = [DeclaredOperator(name, schema, places.get(name, "")) for name, schema in names]
         return Declarations(namespace, tuple(operators))
 
     def check(self) -> None:

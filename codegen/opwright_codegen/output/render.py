@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,6 +24,7 @@ from opwright_codegen.targets import (
     autocast,
     autograd,
     batching,
+    calls,
     composites,
     cuda_c,
     cuda_index,
@@ -103,12 +104,13 @@ def render(
         rules_found = forward.rules(view, operators, derivatives)
     found_families = families(operators, bindings, kernels, rules)
     parts = parts_of(view, bindings, recordings, rules_found, found_families)
+    call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
     known |= {"py.typed", *(door_file(package, framework).removeprefix("../") for framework in doors)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
-        *_of_package(view, parts, skipped),
-        *_of_parts(parts, gradients or KernelModules(())),
+        *_of_package(view, parts, skipped, call_types),
+        *_of_parts(parts, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
         *(_of_jax(view, bindings, namespace) if "jax" in doors else ()),
@@ -169,25 +171,30 @@ _Context = Callable[[], Mapping[str, object] | None]
 _File = tuple[str, str, NamespaceView, _Context]  # its name, its template, what it is of, what the template shows
 
 
-def _of_package(view: NamespaceView, parts: Sequence[Part], skipped: Sequence[str]) -> Iterator[_File]:
+def _of_package(
+    view: NamespaceView, parts: Sequence[Part], skipped: Sequence[str], call_types: Callable[[], calls.CallTypes]
+) -> Iterator[_File]:
     """Yield the files that a package has once."""
     yield "__init__.py", package.TEMPLATE, view, lambda: package.context(view)
     yield f"{stubs.FOLDER}/__init__.py", stubs.INDEX, view, lambda: stubs.index_context(view)
     yield f"{stubs.FOLDER}/__init__.pyi", typing.INDEX, view, lambda: typing.index_context(view)
+    yield calls.FILE, calls.TEMPLATE, view, lambda: call_types().context()
     yield where.FILE, where.TEMPLATE, view, lambda: where.context(view)
     yield "methods.py", methods.TEMPLATE, view, lambda: methods.context(view)
     yield "methods.pyi", typing.METHODS, view, lambda: typing.methods_context(view)
     yield "register.py", register.TEMPLATE, view, lambda: register.context(parts, skipped)
 
 
-def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File]:
+def _of_parts(
+    parts: Sequence[Part], gradients: KernelModules, call_types: Callable[[], calls.CallTypes]
+) -> Iterator[_File]:
     """Yield the files that each part has."""
     on_cpu = {name: shim for part in parts for name, shim in part.shims["CPU"].items()}
     for part in parts:
         view, bindings = part.view, part.bindings
         contexts: tuple[tuple[str, str, _Context], ...] = (
             (f"{stubs.FOLDER}/*.py", stubs.TEMPLATE, partial(stubs.context, view)),
-            (f"{stubs.FOLDER}/*.pyi", typing.OPS, partial(typing.ops_context, view)),
+            (f"{stubs.FOLDER}/*.pyi", typing.OPS, partial(typing.ops_context, view, call_types)),
             (f"{fakes.FOLDER}/*.py", fakes.TEMPLATE, partial(fakes.context, view, bindings, part.shims["Meta"])),
             (f"{batching.FOLDER}/*.py", batching.TEMPLATE, partial(batching.context, part)),
             (f"{composites.FOLDER}/*.py", composites.TEMPLATE, partial(composites.context, view, bindings)),

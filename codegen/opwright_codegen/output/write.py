@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import cache_from_source
@@ -76,7 +76,7 @@ class Changes:
             unnamed = [name for name in self.created if name not in self.named and name != MANIFEST]
             if unnamed:
                 names = sorted({*self.named, *unnamed})
-                replace_file(self.folder / MANIFEST, _manifest_text({}, dict.fromkeys(names, "")))
+                replace_file(self.folder / MANIFEST, _manifest_text({}, names))
             for name in (*self.created, *self.changed):
                 if name != MANIFEST:
                     located(self.folder, name).parent.mkdir(parents=True, exist_ok=True)
@@ -117,9 +117,7 @@ def compare(
     old = _read_manifest(folder, force)
     present[MANIFEST] = _read(folder / MANIFEST)
     texts = dict(outputs)
-    hashes = {name: content_hash(text.encode()) for name, text in outputs.items()}
-    kept = {name: digest for name, digest in old.items() if partial and name not in outputs}
-    texts[MANIFEST] = _manifest_text(inputs, dict(sorted((kept | hashes).items())))
+    texts[MANIFEST] = _manifest_text(inputs, sorted({*names, *(old if partial else ())}))
     created, changed, unchanged, foreign = [], [], [], []
     for name, found in present.items():
         if found is None:
@@ -141,7 +139,7 @@ def compare(
 def manifest_names(folder: Path) -> tuple[str, ...]:
     """Return the files in `folder` that were generated, by its manifest; none where no manifest can be read."""
     try:
-        return tuple(_read_manifest(folder, force=False))
+        return _read_manifest(folder, force=False)
     except SchemaError:
         return ()
 
@@ -189,31 +187,32 @@ def _escape(path: Path) -> str:
     return text
 
 
-def _manifest_text(inputs: Mapping[str, str], outputs: Mapping[str, str]) -> str:
+def _manifest_text(inputs: Mapping[str, str], outputs: Sequence[str]) -> str:
+    """Return the text of a manifest: hashes of inputs, and names of outputs, whose hashes would change with each."""
     from opwright_codegen import VERSION
 
-    document = {"generator": f"opwright {VERSION}", "inputs": dict(inputs), "outputs": dict(outputs)}
+    document = {"generator": f"opwright {VERSION}", "inputs": dict(inputs), "outputs": list(outputs)}
     return json.dumps(document, indent=2) + "\n"
 
 
-def _read_manifest(folder: Path, force: bool) -> dict[str, str]:
-    """Read names and hashes of the generated files."""
+def _read_manifest(folder: Path, force: bool) -> tuple[str, ...]:
+    """Read the names of the generated files. In manifests of earlier versions each has a hash beside it."""
     path = folder / MANIFEST
     data = _read(path)
     if data is None:
-        return {}
+        return ()
     try:
         outputs = json.loads(data)["outputs"]
-        if not all(isinstance(part, str) for item in outputs.items() for part in item):
+        if not isinstance(outputs, list | dict) or not all(isinstance(name, str) for name in outputs):
             raise TypeError
         for name in outputs:
             _check_name(name, folder)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, SchemaError):
         if force:
-            return {}
+            return ()
         hint = "restore it, or give --force to write a new one"
         raise SchemaError("manifest", f"{_shown(path)} is not a manifest of ours", hint=hint) from None
-    return dict(outputs)
+    return tuple(outputs)
 
 
 def _check_name(name: str, folder: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from opwright_codegen.kernels.declared import with_out
 from opwright_codegen.read.autogen import IMPLIED_TAGS
@@ -19,7 +20,7 @@ from opwright_codegen.targets.lookup import Lookup, Lookups
 from opwright_codegen.targets.named import Named, named_view, taken_by_name
 from opwright_codegen.targets.packets import Packet, by_use, packet_view
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import docstring, fill_string, fill_value, hugged, quoted
+from opwright_codegen.views.layout import LINE, docstring, fill, fill_string, hugged, quoted
 from opwright_codegen.views.operators import NamespaceView, OperatorView, is_public, plain_parameters
 
 __all__ = ["FOLDER", "INDEX", "TEMPLATE", "Group", "Stub", "context", "index_context"]
@@ -195,7 +196,25 @@ def index_context(view: NamespaceView) -> dict[str, object]:
         if is_public(function, group):
             names.setdefault(view.homes[group[0].name], []).append(function)
     return {
-        "functions": [(part, fill_value(" ".join(found), 4, len(part) + 4)) for part, found in names.items()],
+        "functions": [_names(part, found) for part, found in names.items()],
         "parts": list(view.parts),
         "imports": import_lines({"functions_of"}),
     }
+
+
+def _names(part: str, names: Sequence[str]) -> str:
+    """Return the item of a part's functions. What is too long for a line has a line for the names whose first two words
+    begin alike: a name that is added changes that line alone."""
+    ordered = sorted(names, key=lambda name: (_initials(name), name))
+    whole = quoted(" ".join(ordered))
+    if len(item := f"{quoted(part)}: {whole},") + 4 <= LINE:
+        return item
+    lines = [whole]
+    if len(whole) + 8 > LINE:
+        *first, last = [line for _, found in groupby(ordered, _initials) for line in fill(" ".join(found), LINE - 11)]
+        lines = [*(quoted(f"{line.rstrip()} ") for line in first), quoted(last)]
+    return "\n        ".join((f"{quoted(part)}: (", *lines)) + "\n    ),"
+
+
+def _initials(name: str) -> str:
+    return "".join([word[0] for word in name.strip("_").split("_", 2)[:2] if word])

@@ -15,7 +15,7 @@ _STRING = re.compile(r'"[^"\n]*"')
 # Names that generated modules use, by the module they come from.
 _MODULES = {
     "collections.abc": ("Callable", "Sequence"),
-    "typing": ("Any", "Generic", "NamedTuple", "TypeAlias", "TypeVar", "overload"),
+    "typing": ("Any", "Generic", "NamedTuple", "Protocol", "TypeAlias", "TypeVar", "overload"),
     "numpy": ("ndarray",),
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright.abi": (
@@ -34,8 +34,9 @@ _MODULES = {
         "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record",
         "record_several", "records", "refuse_recording", "reshaped", "result_class", "results_of", "rules", "save",
         "save_all", "save_optional", "save_original", "save_result", "save_results", "split_edges", "storage_of",
-        "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list",
-        "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self", "zeros_for",
+        "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional", "where_declared",
+        "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+        "zeros_for",
     ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -24,9 +24,10 @@ __all__ = [
     "chained",
     "condition",
     "docstring",
+    "fill",
     "fill_comment",
     "fill_string",
-    "fill_value",
+    "filled",
     "formula_lines",
     "guarded",
     "hugged",
@@ -61,6 +62,22 @@ def hugged(head: str, items: Sequence[str], tail: str, indent: int = 0, after: i
     if after + indent + len(head) + len(text) + len(tail) <= LINE and "\n" not in text:
         return f"{head}{text}{tail}"
     return _broken(head, items, tail, indent)
+
+
+def filled(head: str, items: Sequence[str], tail: str, indent: int = 0) -> str:
+    """Return `head item, item tail` on one line if it fits behind `indent` columns, else with as many items on each
+    line as fit."""
+    text = ", ".join(items)
+    if indent + len(head) + len(text) + len(tail) <= LINE:
+        return f"{head}{text}{tail}"
+    pad = " " * indent
+    lines = [""]
+    for item in items:
+        if lines[-1] and indent + 4 + len(lines[-1]) + len(item) + 2 > LINE:
+            lines.append("")
+        lines[-1] += f"{' ' * bool(lines[-1])}{item},"
+    inner = "".join(f"{pad}    {line}\n" for line in lines)
+    return f"{head}\n{inner}{pad}{tail}"
 
 
 def _broken(head: str, items: Sequence[str], tail: str, indent: int) -> str:
@@ -131,7 +148,7 @@ def fill_comment(text: str) -> str:
         text = "".join([char if char.isprintable() else repr(char)[1:-1] for char in text])
     if len(text) <= LINE - 2:
         return f"# {text}"
-    first, *rest = _fill(text, LINE - 6)
+    first, *rest = fill(text, LINE - 6)
     return "\n".join((f"# {first.rstrip()}", *(f"#     {line.rstrip()}" for line in rest)))
 
 
@@ -140,17 +157,8 @@ def fill_string(text: str, indent: int) -> str:
     literal = quoted(text)
     if len(literal) + indent + 1 <= LINE:
         return literal
-    pieces = _fill(text, LINE - indent - 4 - text.count("\\") - text.count('"'))
+    pieces = fill(text, LINE - indent - 4 - text.count("\\") - text.count('"'))
     return f"\n{' ' * indent}".join(quoted(piece) for piece in pieces)
-
-
-def fill_value(text: str, indent: int, after: int) -> str:
-    """Return a string literal as the value behind a key of so many columns: in parentheses where it takes lines."""
-    literal = quoted(text)
-    if indent + after + len(literal) < LINE:
-        return literal
-    lines = literal if indent + 4 + len(literal) <= LINE else fill_string(text, indent + 4)
-    return f"(\n{' ' * (indent + 4)}{lines}\n{' ' * indent})"
 
 
 def docstring(text: str, indent: int) -> str:
@@ -159,7 +167,7 @@ def docstring(text: str, indent: int) -> str:
         return ""
     pad = " " * indent
     escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    lines = [part.rstrip() for line in escaped.split("\n") for part in _fill(line, LINE - indent - 3)]
+    lines = [part.rstrip() for line in escaped.split("\n") for part in fill(line, LINE - indent - 3)]
     body = "\n".join(f"{pad}{line}" if line else "" for line in lines).lstrip()
     before, after = (" " if body.startswith('"') else ""), (" " if body.endswith('"') else "")
     is_short = len(lines) == 1 and indent + len(body) + 8 <= LINE
@@ -173,7 +181,7 @@ def quoted(text: str) -> str:
     return string_text(text)
 
 
-def _fill(text: str, width: int) -> list[str]:
+def fill(text: str, width: int) -> list[str]:
     """Cut the text into pieces of at most `width`, broken after spaces; a word that is longer stays whole."""
     pieces = []
     while len(text) > width:

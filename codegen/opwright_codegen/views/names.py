@@ -42,7 +42,7 @@ RESERVED = frozenset(
         "find_items", "find_list", "find_some", "function_of", "install", "is_dtype", "is_int_list", "ndarray",
         "overload", "result_class", "stub_of", "__all__", "__annotate__", "__annotations__", "__builtins__",
         "__cached__", "__class__", "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__",
-        "__loader__", "__name__", "__package__", "__path__", "__spec__",
+        "__loader__", "__name__", "__package__", "__path__", "__spec__", "_calls",
     )
 )  # fmt: skip
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import assert_never
 
@@ -14,6 +15,7 @@ from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.schema.defaults import EnumName, Value
 from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.schema.types import BaseType, ListType, Type
+from opwright_codegen.source import Span
 from opwright_codegen.views.annotations import Tensors, annotation, tensors_in
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer, NamespaceNames, argument_names, is_word, returns_list
@@ -124,9 +126,11 @@ def namespace_view(
     project: Path | None = None,
     used: Sequence[UsedPackage] = (),
 ) -> NamespaceView:
-    """Return the operators of `namespace` in the order of the schema files, the made ones after them."""
-    own = {name: operator for name, operator in operators.operators.items() if operator.namespace == namespace}
-    names = NamespaceNames.of({name: operator.schema for name, operator in own.items()})
+    """Return the operators of `namespace` in the order of the schema files, made ones behind their entry. Among the
+    overloads of a name declared ones come first: a call goes to the first that it fits."""
+    declared_first = [operator for operator in operators.operators.values() if operator.namespace == namespace]
+    names = NamespaceNames.of({operator.name: operator.schema for operator in declared_first})
+    own = _by_entry(declared_first)
     builtins = BuiltinNames(names.taken)
     skipped = len(namespace) + 2 if namespace else 0
     views = {}
@@ -154,11 +158,19 @@ def namespace_view(
         )
         packets.setdefault(schema.name.base, []).append(view)
     sources = {source.path: _source_path(source.path, project) for source in operators.sources}
-    grouped = {base: tuple(group) for base, group in packets.items()}
+    grouped = {base: tuple(sorted(group, key=attrgetter("operator.generated"))) for base, group in packets.items()}
     parts, homes = parts_of(grouped, sources, names.of_module)
     aliases = _aliases(used, views, names)
     calls = _calls(grouped, names, homes, aliases)
     return NamespaceView(namespace, package, sources, views, grouped, names, builtins, aliases, calls, parts, homes)
+
+
+def _by_entry(operators: Iterable[Operator]) -> dict[str, Operator]:
+    """Return operators by name, each with those that were made from its entry behind it."""
+    entries: dict[Span, list[Operator]] = {}
+    for operator in operators:
+        entries.setdefault(operator.location, []).append(operator)
+    return {operator.name: operator for entry in entries.values() for operator in entry}
 
 
 def _calls(

@@ -8,9 +8,9 @@ from opwright.abi import Elementwise, Family
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
     "random": Elementwise(0),
+    "random_": Elementwise(0),
     "bernoulli": Elementwise(0),
     "bernoulli.Tensor": Elementwise(0),
-    "poisson": Elementwise(0),
-    "random_": Elementwise(0),
     "bernoulli_.Tensor": Elementwise(0),
+    "poisson": Elementwise(0),
 }

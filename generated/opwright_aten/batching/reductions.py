@@ -42,11 +42,11 @@ RULES: dict[str, Family] = {
     "var_mean.correction": Along(0, dim=1, empty_is_all=True),
     "std_mean.correction": Along(0, dim=1, empty_is_all=True),
     "cumsum": Along(0, dim=1),
+    "cumsum_": Along(0, dim=1),
     "cumprod": Along(0, dim=1),
+    "cumprod_": Along(0, dim=1),
     "cummax": Along(0, dim=1),
     "cummin": Along(0, dim=1),
     "logcumsumexp": Along(0, dim=1),
     "hash_tensor": Along(0, dim=1, empty_is_all=True),
-    "cumsum_": Along(0, dim=1),
-    "cumprod_": Along(0, dim=1),
 }

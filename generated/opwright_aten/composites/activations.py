@@ -73,6 +73,11 @@ def log_sigmoid_default(self: Tensor) -> Tensor:
         raise
 
 
+# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def log_sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out("log_sigmoid", out, ops.log_sigmoid(self))
+
+
 # relu6(Tensor self) -> Tensor
 def relu6(self: Tensor) -> Tensor:
     try:
@@ -91,8 +96,3 @@ def relu6_(self: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::relu6_", "CompositeImplicitAutograd")
         raise
-
-
-# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def log_sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("log_sigmoid", out, ops.log_sigmoid(self))

@@ -66,6 +66,11 @@ def scalar_tensor_default(
         raise
 
 
+# scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
+def scalar_tensor_out(s: Any, out: Tensor) -> Tensor:
+    return write_out("scalar_tensor", out, ops.scalar_tensor(s, dtype=out.dtype, device=out.device))
+
+
 # arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
 #     Tensor
 def arange_default(
@@ -117,6 +122,78 @@ def eye_default(
         raise
 
 
+# linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
+    return write_out(
+        "linspace",
+        out,
+        ops.creation.linspace_Tensor_Tensor(start, end, steps, dtype=out.dtype, device=out.device),
+    )
+
+
+# linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, out: Tensor) -> Tensor:
+    return write_out(
+        "linspace",
+        out,
+        ops.creation.linspace_Tensor_Scalar(start, end, steps, dtype=out.dtype, device=out.device),
+    )
+
+
+# linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, out: Tensor) -> Tensor:
+    return write_out(
+        "linspace",
+        out,
+        ops.creation.linspace_Scalar_Tensor(start, end, steps, dtype=out.dtype, device=out.device),
+    )
+
+
+# logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+    return write_out(
+        "logspace",
+        out,
+        ops.creation.logspace_Tensor_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device),
+    )
+
+
+# logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, base: float, out: Tensor) -> Tensor:
+    return write_out(
+        "logspace",
+        out,
+        ops.creation.logspace_Tensor_Scalar(start, end, steps, base, dtype=out.dtype, device=out.device),
+    )
+
+
+# logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+    return write_out(
+        "logspace",
+        out,
+        ops.creation.logspace_Scalar_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device),
+    )
+
+
+# empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)
+def empty_permuted_out(size: list[int], physical_layout: list[int], out: Tensor) -> Tensor:
+    return write_out(
+        "empty_permuted",
+        out,
+        ops.empty_permuted(size, physical_layout, dtype=out.dtype, device=out.device),
+    )
+
+
+# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def full_like_out(self: Tensor, fill_value: Any, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        "full_like",
+        out,
+        ops.full_like(self, fill_value, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
+
+
 # rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def rand_like_default(
@@ -137,6 +214,15 @@ def rand_like_default(
         raise
 
 
+# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def rand_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        "rand_like",
+        out,
+        ops.creation.rand_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
+
+
 # randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def randn_like_default(
@@ -155,6 +241,15 @@ def randn_like_default(
     except Exception as error:
         name_kernel(error, "aten::randn_like", "CompositeExplicitAutograd")
         raise
+
+
+# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randn_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        "randn_like",
+        out,
+        ops.creation.randn_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
 
 
 # rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -179,6 +274,27 @@ def rand_like_generator(
         raise
 
 
+# rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
+#     -> Tensor(a!)
+def rand_like_generator_out(
+    self: Tensor,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "rand_like",
+        out,
+        ops.creation.rand_like_generator(
+            self,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
+
+
 # randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def randn_like_generator(
@@ -199,6 +315,27 @@ def randn_like_generator(
     except Exception as error:
         name_kernel(error, "aten::randn_like.generator", "CompositeExplicitAutograd")
         raise
+
+
+# randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
+#     -> Tensor(a!)
+def randn_like_generator_out(
+    self: Tensor,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "randn_like",
+        out,
+        ops.creation.randn_like_generator(
+            self,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
 
 
 # randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -222,6 +359,24 @@ def randint_like_default(
     except Exception as error:
         name_kernel(error, "aten::randint_like", "CompositeExplicitAutograd")
         raise
+
+
+# randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_out(self: Tensor, high: int, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        "randint_like",
+        out,
+        ops.creation.randint_like_default(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
+
+
+# randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_Tensor_out(self: Tensor, high: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        "randint_like",
+        out,
+        ops.creation.randint_like_Tensor(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
 
 
 # randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None,
@@ -248,6 +403,29 @@ def randint_like_low_dtype(
         raise
 
 
+# randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!)
+#     out) -> Tensor(a!)
+def randint_like_low_dtype_out(
+    self: Tensor,
+    low: int,
+    high: int,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "randint_like",
+        out,
+        ops.creation.randint_like_low_dtype(
+            self,
+            low,
+            high,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
+
+
 # randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def randint_like_generator(
@@ -271,6 +449,52 @@ def randint_like_generator(
     except Exception as error:
         name_kernel(error, "aten::randint_like.generator", "CompositeExplicitAutograd")
         raise
+
+
+# randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def randint_like_generator_out(
+    self: Tensor,
+    high: int,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "randint_like",
+        out,
+        ops.creation.randint_like_generator(
+            self,
+            high,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
+
+
+# randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat?
+#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_Tensor_generator_out(
+    self: Tensor,
+    high: Tensor,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "randint_like",
+        out,
+        ops.creation.randint_like_Tensor_generator(
+            self,
+            high,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
 
 
 # randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType?
@@ -300,6 +524,31 @@ def randint_like_low_generator_dtype(
         raise
 
 
+# randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat?
+#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_low_generator_dtype_out(
+    self: Tensor,
+    low: int,
+    high: int,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "randint_like",
+        out,
+        ops.creation.randint_like_low_generator_dtype(
+            self,
+            low,
+            high,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
+
+
 # new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def new_empty_default(
@@ -320,6 +569,11 @@ def new_empty_default(
     except Exception as error:
         name_kernel(error, "aten::new_empty", "CompositeExplicitAutograd")
         raise
+
+
+# new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_empty_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
+    return write_out("new_empty", out, ops.new_empty(self, size, dtype=out.dtype, device=out.device))
 
 
 # new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None,
@@ -346,6 +600,15 @@ def new_empty_strided_default(
         raise
 
 
+# new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def new_empty_strided_out(self: Tensor, size: list[int], stride: list[int], out: Tensor) -> Tensor:
+    return write_out(
+        "new_empty_strided",
+        out,
+        ops.new_empty_strided(self, size, stride, dtype=out.dtype, device=out.device),
+    )
+
+
 # new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def new_zeros_default(
@@ -368,6 +631,11 @@ def new_zeros_default(
         raise
 
 
+# new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_zeros_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
+    return write_out("new_zeros", out, ops.new_zeros(self, size, dtype=out.dtype, device=out.device))
+
+
 # new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def new_ones_default(
@@ -388,6 +656,11 @@ def new_ones_default(
     except Exception as error:
         name_kernel(error, "aten::new_ones", "CompositeExplicitAutograd")
         raise
+
+
+# new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_ones_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
+    return write_out("new_ones", out, ops.new_ones(self, size, dtype=out.dtype, device=out.device))
 
 
 # new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -414,6 +687,11 @@ def new_full_default(
         raise
 
 
+# new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
+def new_full_out(self: Tensor, size: list[int], fill_value: Any, out: Tensor) -> Tensor:
+    return write_out("new_full", out, ops.new_full(self, size, fill_value, dtype=out.dtype, device=out.device))
+
+
 # hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def hann_window_default(
@@ -429,6 +707,15 @@ def hann_window_default(
     except Exception as error:
         name_kernel(error, "aten::hann_window", "CompositeExplicitAutograd")
         raise
+
+
+# hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def hann_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(
+        "hann_window",
+        out,
+        ops.creation.hann_window_default(window_length, dtype=out.dtype, device=out.device),
+    )
 
 
 # hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -449,6 +736,15 @@ def hann_window_periodic(
         raise
 
 
+# hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def hann_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
+    return write_out(
+        "hann_window",
+        out,
+        ops.creation.hann_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
+    )
+
+
 # hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def hamming_window_default(
@@ -464,6 +760,15 @@ def hamming_window_default(
     except Exception as error:
         name_kernel(error, "aten::hamming_window", "CompositeExplicitAutograd")
         raise
+
+
+# hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(
+        "hamming_window",
+        out,
+        ops.creation.hamming_window_default(window_length, dtype=out.dtype, device=out.device),
+    )
 
 
 # hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -484,6 +789,15 @@ def hamming_window_periodic(
         raise
 
 
+# hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
+    return write_out(
+        "hamming_window",
+        out,
+        ops.creation.hamming_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
+    )
+
+
 # hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 def hamming_window_periodic_alpha(
@@ -501,6 +815,15 @@ def hamming_window_periodic_alpha(
     except Exception as error:
         name_kernel(error, "aten::hamming_window.periodic_alpha", "CompositeExplicitAutograd")
         raise
+
+
+# hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, out: Tensor) -> Tensor:
+    return write_out(
+        "hamming_window",
+        out,
+        ops.creation.hamming_window_periodic_alpha(window_length, periodic, alpha, dtype=out.dtype, device=out.device),
+    )
 
 
 # hamming_window.periodic_alpha_beta_out(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!)
@@ -543,6 +866,15 @@ def bartlett_window_default(
         raise
 
 
+# bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def bartlett_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(
+        "bartlett_window",
+        out,
+        ops.creation.bartlett_window_default(window_length, dtype=out.dtype, device=out.device),
+    )
+
+
 # bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def bartlett_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
     return write_out(
@@ -567,6 +899,15 @@ def blackman_window_default(
     except Exception as error:
         name_kernel(error, "aten::blackman_window", "CompositeExplicitAutograd")
         raise
+
+
+# blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def blackman_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(
+        "blackman_window",
+        out,
+        ops.creation.blackman_window_default(window_length, dtype=out.dtype, device=out.device),
+    )
 
 
 # blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
@@ -595,6 +936,15 @@ def kaiser_window_default(
         raise
 
 
+# kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(
+        "kaiser_window",
+        out,
+        ops.creation.kaiser_window_default(window_length, dtype=out.dtype, device=out.device),
+    )
+
+
 # kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
 def kaiser_window_periodic(
@@ -611,6 +961,15 @@ def kaiser_window_periodic(
     except Exception as error:
         name_kernel(error, "aten::kaiser_window.periodic", "CompositeExplicitAutograd")
         raise
+
+
+# kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
+    return write_out(
+        "kaiser_window",
+        out,
+        ops.creation.kaiser_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
+    )
 
 
 # kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
@@ -727,6 +1086,15 @@ def lift_fresh(self: Tensor) -> Tensor:
         raise
 
 
+# _to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def _to_copy_out(self: Tensor, non_blocking: bool, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        "_to_copy",
+        out,
+        ops._to_copy(self, dtype=out.dtype, device=out.device, non_blocking=non_blocking, memory_format=memory_format),
+    )
+
+
 # to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False,
 #     MemoryFormat? memory_format=None) -> Tensor(a)
 def to_device(
@@ -770,371 +1138,3 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::type_as", "CompositeImplicitAutograd")
         raise
-
-
-# scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
-def scalar_tensor_out(s: Any, out: Tensor) -> Tensor:
-    return write_out("scalar_tensor", out, ops.scalar_tensor(s, dtype=out.dtype, device=out.device))
-
-
-# linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    return write_out(
-        "linspace",
-        out,
-        ops.creation.linspace_Tensor_Tensor(start, end, steps, dtype=out.dtype, device=out.device),
-    )
-
-
-# linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-def linspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, out: Tensor) -> Tensor:
-    return write_out(
-        "linspace",
-        out,
-        ops.creation.linspace_Tensor_Scalar(start, end, steps, dtype=out.dtype, device=out.device),
-    )
-
-
-# linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-def linspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    return write_out(
-        "linspace",
-        out,
-        ops.creation.linspace_Scalar_Tensor(start, end, steps, dtype=out.dtype, device=out.device),
-    )
-
-
-# logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
-    return write_out(
-        "logspace",
-        out,
-        ops.creation.logspace_Tensor_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device),
-    )
-
-
-# logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-def logspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, base: float, out: Tensor) -> Tensor:
-    return write_out(
-        "logspace",
-        out,
-        ops.creation.logspace_Tensor_Scalar(start, end, steps, base, dtype=out.dtype, device=out.device),
-    )
-
-
-# logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-def logspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
-    return write_out(
-        "logspace",
-        out,
-        ops.creation.logspace_Scalar_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device),
-    )
-
-
-# empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)
-def empty_permuted_out(size: list[int], physical_layout: list[int], out: Tensor) -> Tensor:
-    return write_out(
-        "empty_permuted",
-        out,
-        ops.empty_permuted(size, physical_layout, dtype=out.dtype, device=out.device),
-    )
-
-
-# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def full_like_out(self: Tensor, fill_value: Any, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    return write_out(
-        "full_like",
-        out,
-        ops.full_like(self, fill_value, dtype=out.dtype, device=out.device, memory_format=memory_format),
-    )
-
-
-# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def rand_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    return write_out(
-        "rand_like",
-        out,
-        ops.creation.rand_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format),
-    )
-
-
-# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randn_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    return write_out(
-        "randn_like",
-        out,
-        ops.creation.randn_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format),
-    )
-
-
-# rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
-#     -> Tensor(a!)
-def rand_like_generator_out(
-    self: Tensor,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None,
-    out: Tensor,
-) -> Tensor:
-    return write_out(
-        "rand_like",
-        out,
-        ops.creation.rand_like_generator(
-            self,
-            generator=generator,
-            dtype=out.dtype,
-            device=out.device,
-            memory_format=memory_format,
-        ),
-    )
-
-
-# randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
-#     -> Tensor(a!)
-def randn_like_generator_out(
-    self: Tensor,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None,
-    out: Tensor,
-) -> Tensor:
-    return write_out(
-        "randn_like",
-        out,
-        ops.creation.randn_like_generator(
-            self,
-            generator=generator,
-            dtype=out.dtype,
-            device=out.device,
-            memory_format=memory_format,
-        ),
-    )
-
-
-# randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randint_like_out(self: Tensor, high: int, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    return write_out(
-        "randint_like",
-        out,
-        ops.creation.randint_like_default(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
-    )
-
-
-# randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randint_like_Tensor_out(self: Tensor, high: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    return write_out(
-        "randint_like",
-        out,
-        ops.creation.randint_like_Tensor(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
-    )
-
-
-# randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!)
-#     out) -> Tensor(a!)
-def randint_like_low_dtype_out(
-    self: Tensor,
-    low: int,
-    high: int,
-    memory_format: MemoryFormat | None,
-    out: Tensor,
-) -> Tensor:
-    return write_out(
-        "randint_like",
-        out,
-        ops.creation.randint_like_low_dtype(
-            self,
-            low,
-            high,
-            dtype=out.dtype,
-            device=out.device,
-            memory_format=memory_format,
-        ),
-    )
-
-
-# randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None,
-#     Tensor(a!) out) -> Tensor(a!)
-def randint_like_generator_out(
-    self: Tensor,
-    high: int,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None,
-    out: Tensor,
-) -> Tensor:
-    return write_out(
-        "randint_like",
-        out,
-        ops.creation.randint_like_generator(
-            self,
-            high,
-            generator=generator,
-            dtype=out.dtype,
-            device=out.device,
-            memory_format=memory_format,
-        ),
-    )
-
-
-# randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat?
-#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randint_like_Tensor_generator_out(
-    self: Tensor,
-    high: Tensor,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None,
-    out: Tensor,
-) -> Tensor:
-    return write_out(
-        "randint_like",
-        out,
-        ops.creation.randint_like_Tensor_generator(
-            self,
-            high,
-            generator=generator,
-            dtype=out.dtype,
-            device=out.device,
-            memory_format=memory_format,
-        ),
-    )
-
-
-# randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat?
-#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randint_like_low_generator_dtype_out(
-    self: Tensor,
-    low: int,
-    high: int,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None,
-    out: Tensor,
-) -> Tensor:
-    return write_out(
-        "randint_like",
-        out,
-        ops.creation.randint_like_low_generator_dtype(
-            self,
-            low,
-            high,
-            generator=generator,
-            dtype=out.dtype,
-            device=out.device,
-            memory_format=memory_format,
-        ),
-    )
-
-
-# new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-def new_empty_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("new_empty", out, ops.new_empty(self, size, dtype=out.dtype, device=out.device))
-
-
-# new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
-def new_empty_strided_out(self: Tensor, size: list[int], stride: list[int], out: Tensor) -> Tensor:
-    return write_out(
-        "new_empty_strided",
-        out,
-        ops.new_empty_strided(self, size, stride, dtype=out.dtype, device=out.device),
-    )
-
-
-# new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-def new_zeros_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("new_zeros", out, ops.new_zeros(self, size, dtype=out.dtype, device=out.device))
-
-
-# new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-def new_ones_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("new_ones", out, ops.new_ones(self, size, dtype=out.dtype, device=out.device))
-
-
-# new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
-def new_full_out(self: Tensor, size: list[int], fill_value: Any, out: Tensor) -> Tensor:
-    return write_out("new_full", out, ops.new_full(self, size, fill_value, dtype=out.dtype, device=out.device))
-
-
-# hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def hann_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(
-        "hann_window",
-        out,
-        ops.creation.hann_window_default(window_length, dtype=out.dtype, device=out.device),
-    )
-
-
-# hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
-def hann_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
-    return write_out(
-        "hann_window",
-        out,
-        ops.creation.hann_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
-    )
-
-
-# hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def hamming_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(
-        "hamming_window",
-        out,
-        ops.creation.hamming_window_default(window_length, dtype=out.dtype, device=out.device),
-    )
-
-
-# hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
-def hamming_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
-    return write_out(
-        "hamming_window",
-        out,
-        ops.creation.hamming_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
-    )
-
-
-# hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
-def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, out: Tensor) -> Tensor:
-    return write_out(
-        "hamming_window",
-        out,
-        ops.creation.hamming_window_periodic_alpha(window_length, periodic, alpha, dtype=out.dtype, device=out.device),
-    )
-
-
-# bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def bartlett_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(
-        "bartlett_window",
-        out,
-        ops.creation.bartlett_window_default(window_length, dtype=out.dtype, device=out.device),
-    )
-
-
-# blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def blackman_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(
-        "blackman_window",
-        out,
-        ops.creation.blackman_window_default(window_length, dtype=out.dtype, device=out.device),
-    )
-
-
-# kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def kaiser_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(
-        "kaiser_window",
-        out,
-        ops.creation.kaiser_window_default(window_length, dtype=out.dtype, device=out.device),
-    )
-
-
-# kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
-def kaiser_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
-    return write_out(
-        "kaiser_window",
-        out,
-        ops.creation.kaiser_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
-    )
-
-
-# _to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def _to_copy_out(self: Tensor, non_blocking: bool, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    return write_out(
-        "_to_copy",
-        out,
-        ops._to_copy(self, dtype=out.dtype, device=out.device, non_blocking=non_blocking, memory_format=memory_format),
-    )

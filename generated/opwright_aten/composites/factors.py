@@ -18,6 +18,11 @@ def orgqr_default(self: Tensor, input2: Tensor) -> Tensor:
         raise
 
 
+# orgqr.out(Tensor self, Tensor input2, *, Tensor(a!) out) -> Tensor(a!)
+def orgqr_out(self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
+    return write_out("orgqr", out, ops.orgqr(self, input2))
+
+
 # linalg_ldl_factor.out(Tensor self, *, bool hermitian=False, Tensor(a!) LD, Tensor(b!) pivots) -> (Tensor(a!) LD,
 #     Tensor(b!) pivots)
 def linalg_ldl_factor_out(self: Tensor, hermitian: bool, LD: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
@@ -33,6 +38,11 @@ def lu_solve_default(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor
     except Exception as error:
         name_kernel(error, "aten::lu_solve", "CompositeImplicitAutograd")
         raise
+
+
+# lu_solve.out(Tensor self, Tensor LU_data, Tensor LU_pivots, *, Tensor(a!) out) -> Tensor(a!)
+def lu_solve_out(self: Tensor, LU_data: Tensor, LU_pivots: Tensor, out: Tensor) -> Tensor:
+    return write_out("lu_solve", out, ops.lu_solve(self, LU_data, LU_pivots))
 
 
 # _lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)
@@ -75,13 +85,3 @@ def matrix_exp(self: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::matrix_exp", "CompositeImplicitAutograd")
         raise
-
-
-# orgqr.out(Tensor self, Tensor input2, *, Tensor(a!) out) -> Tensor(a!)
-def orgqr_out(self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
-    return write_out("orgqr", out, ops.orgqr(self, input2))
-
-
-# lu_solve.out(Tensor self, Tensor LU_data, Tensor LU_pivots, *, Tensor(a!) out) -> Tensor(a!)
-def lu_solve_out(self: Tensor, LU_data: Tensor, LU_pivots: Tensor, out: Tensor) -> Tensor:
-    return write_out("lu_solve", out, ops.lu_solve(self, LU_data, LU_pivots))

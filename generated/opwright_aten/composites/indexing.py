@@ -13,6 +13,11 @@ def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
     return write_out("masked_select", out, ops.masked_select(self, mask))
 
 
+# nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out("nonzero", out, ops.nonzero(self))
+
+
 # argwhere(Tensor self) -> Tensor
 def argwhere(self: Tensor) -> Tensor:
     try:
@@ -31,8 +36,3 @@ def nonzero_numpy_default(self: Tensor) -> list[Tensor]:
     except Exception as error:
         name_kernel(error, "aten::nonzero_numpy", "CompositeImplicitAutograd")
         raise
-
-
-# nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("nonzero", out, ops.nonzero(self))

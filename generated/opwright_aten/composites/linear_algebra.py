@@ -25,6 +25,11 @@ def linalg_matmul_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
+# linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return write_out("linalg_matmul", out, ops.linalg_matmul(self, other))
+
+
 # linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
 def linalg_vecdot_out(x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
     return write_out("linalg_vecdot", out, ops.linalg_vecdot(x, y, dim=dim))
@@ -43,6 +48,11 @@ def ger_default(self: Tensor, vec2: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::ger", "CompositeImplicitAutograd")
         raise
+
+
+# ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
+def ger_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
+    return write_out("ger", out, ops.ger(self, vec2))
 
 
 # inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -85,6 +95,11 @@ def matrix_power_default(self: Tensor, n: int) -> Tensor:
         raise
 
 
+# matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
+def matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
+    return write_out("matrix_power", out, ops.matrix_power(self, n))
+
+
 # cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
 def cross_out(self: Tensor, other: Tensor, dim: int | None, out: Tensor) -> Tensor:
     return write_out("cross", out, ops.cross(self, other, dim))
@@ -113,6 +128,11 @@ def inverse_default(self: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::inverse", "CompositeImplicitAutograd")
         raise
+
+
+# inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def inverse_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out("inverse", out, ops.inverse(self))
 
 
 # linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!)
@@ -152,6 +172,11 @@ def linalg_det_default(A: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::linalg_det", "CompositeImplicitAutograd")
         raise
+
+
+# linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_det_out(A: Tensor, out: Tensor) -> Tensor:
+    return write_out("linalg_det", out, ops.linear_algebra.linalg_det_default(A))
 
 
 # det(Tensor self) -> Tensor
@@ -286,6 +311,22 @@ def svd_U(self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: T
     return write_out("svd", U, result0), write_out("svd", S, result1), write_out("svd", V, result2)
 
 
+# linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_atol_rtol_tensor_out(
+    self: Tensor,
+    atol: Tensor | None,
+    rtol: Tensor | None,
+    hermitian: bool,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "linalg_pinv",
+        out,
+        ops.linear_algebra.linalg_pinv_atol_rtol_tensor(self, atol=atol, rtol=rtol, hermitian=hermitian),
+    )
+
+
 # linalg_pinv.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
 #     Tensor(a!) out) -> Tensor(a!)
 def linalg_pinv_atol_rtol_float_out(
@@ -310,6 +351,11 @@ def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::linalg_pinv", "CompositeImplicitAutograd")
         raise
+
+
+# linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool, out: Tensor) -> Tensor:
+    return write_out("linalg_pinv", out, ops.linear_algebra.linalg_pinv_default(self, rcond, hermitian))
 
 
 # linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor
@@ -377,6 +423,11 @@ def linalg_matrix_rank_default(self: Tensor, tol: float, hermitian: bool) -> Ten
     except Exception as error:
         name_kernel(error, "aten::linalg_matrix_rank", "CompositeImplicitAutograd")
         raise
+
+
+# linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool, out: Tensor) -> Tensor:
+    return write_out("linalg_matrix_rank", out, ops.linear_algebra.linalg_matrix_rank_default(self, tol, hermitian))
 
 
 # linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
@@ -464,6 +515,11 @@ def nuclear_norm_default(self: Tensor, keepdim: bool) -> Tensor:
         raise
 
 
+# nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def nuclear_norm_out(self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
+    return write_out("nuclear_norm", out, ops.linear_algebra.nuclear_norm_default(self, keepdim))
+
+
 # nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def nuclear_norm_dim_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
     return write_out("nuclear_norm", out, ops.linear_algebra.nuclear_norm_dim(self, dim, keepdim))
@@ -477,62 +533,6 @@ def linalg_cond_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 # linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_cond_p_str_out(self: Tensor, p: str, out: Tensor) -> Tensor:
     return write_out("linalg_cond", out, ops.linear_algebra.linalg_cond_p_str(self, p))
-
-
-# linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out("linalg_matmul", out, ops.linalg_matmul(self, other))
-
-
-# ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
-def ger_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
-    return write_out("ger", out, ops.ger(self, vec2))
-
-
-# matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
-def matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out("matrix_power", out, ops.matrix_power(self, n))
-
-
-# inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def inverse_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("inverse", out, ops.inverse(self))
-
-
-# linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_det_out(A: Tensor, out: Tensor) -> Tensor:
-    return write_out("linalg_det", out, ops.linear_algebra.linalg_det_default(A))
-
-
-# linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def linalg_pinv_atol_rtol_tensor_out(
-    self: Tensor,
-    atol: Tensor | None,
-    rtol: Tensor | None,
-    hermitian: bool,
-    out: Tensor,
-) -> Tensor:
-    return write_out(
-        "linalg_pinv",
-        out,
-        ops.linear_algebra.linalg_pinv_atol_rtol_tensor(self, atol=atol, rtol=rtol, hermitian=hermitian),
-    )
-
-
-# linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out("linalg_pinv", out, ops.linear_algebra.linalg_pinv_default(self, rcond, hermitian))
-
-
-# linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out("linalg_matrix_rank", out, ops.linear_algebra.linalg_matrix_rank_default(self, tol, hermitian))
-
-
-# nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def nuclear_norm_out(self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
-    return write_out("nuclear_norm", out, ops.linear_algebra.nuclear_norm_default(self, keepdim))
 
 
 # _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)

@@ -8,6 +8,28 @@ from opwright.abi import Tensor, name_kernel, write_out
 from .. import ops
 
 
+# binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
+#     int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def binary_cross_entropy_with_logits_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    pos_weight: Tensor | None,
+    reduction: int,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "binary_cross_entropy_with_logits",
+        out,
+        ops.binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction),
+    )
+
+
+# soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    return write_out("soft_margin_loss", out, ops.soft_margin_loss(self, target, reduction))
+
+
 # nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 def nll_loss_default(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     try:
@@ -16,6 +38,19 @@ def nll_loss_default(self: Tensor, target: Tensor, weight: Tensor | None, reduct
     except Exception as error:
         name_kernel(error, "aten::nll_loss", "CompositeImplicitAutograd")
         raise
+
+
+# nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def nll_loss_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    out: Tensor,
+) -> Tensor:
+    return write_out("nll_loss", out, ops.nll_loss(self, target, weight, reduction, ignore_index))
 
 
 # nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
@@ -34,6 +69,19 @@ def nll_loss2d_default(
         raise
 
 
+# nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def nll_loss2d_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    out: Tensor,
+) -> Tensor:
+    return write_out("nll_loss2d", out, ops.nll_loss2d(self, target, weight, reduction, ignore_index))
+
+
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int) -> Tensor:
     try:
@@ -42,6 +90,11 @@ def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int)
     except Exception as error:
         name_kernel(error, "aten::multilabel_margin_loss", "CompositeImplicitAutograd")
         raise
+
+
+# multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    return write_out("multilabel_margin_loss", out, ops.multilabel_margin_loss(self, target, reduction))
 
 
 # _ctc_loss.Tensor_out(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0,
@@ -65,56 +118,3 @@ def _ctc_loss_Tensor_out(
         zero_infinity,
     )
     return write_out("_ctc_loss", out0, result0), write_out("_ctc_loss", out1, result1)
-
-
-# binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
-#     int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def binary_cross_entropy_with_logits_out(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    pos_weight: Tensor | None,
-    reduction: int,
-    out: Tensor,
-) -> Tensor:
-    return write_out(
-        "binary_cross_entropy_with_logits",
-        out,
-        ops.binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction),
-    )
-
-
-# soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    return write_out("soft_margin_loss", out, ops.soft_margin_loss(self, target, reduction))
-
-
-# nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def nll_loss_out(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
-    out: Tensor,
-) -> Tensor:
-    return write_out("nll_loss", out, ops.nll_loss(self, target, weight, reduction, ignore_index))
-
-
-# nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def nll_loss2d_out(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
-    out: Tensor,
-) -> Tensor:
-    return write_out("nll_loss2d", out, ops.nll_loss2d(self, target, weight, reduction, ignore_index))
-
-
-# multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    return write_out("multilabel_margin_loss", out, ops.multilabel_margin_loss(self, target, reduction))

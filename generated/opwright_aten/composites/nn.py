@@ -18,6 +18,11 @@ def softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
         raise
 
 
+# softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+def softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    return write_out("softmax", out, ops.softmax(self, dim, dtype))
+
+
 # log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     try:
@@ -26,6 +31,11 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::log_softmax.int", "CompositeImplicitAutograd")
         raise
+
+
+# log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+def log_softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    return write_out("log_softmax", out, ops.log_softmax(self, dim, dtype))
 
 
 # linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -73,16 +83,6 @@ def _embedding_bag_forward_only_default(
     except Exception as error:
         name_kernel(error, "aten::_embedding_bag_forward_only", "CompositeImplicitAutograd")
         raise
-
-
-# softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
-def softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out("softmax", out, ops.softmax(self, dim, dtype))
-
-
-# log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
-def log_softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out("log_softmax", out, ops.log_softmax(self, dim, dtype))
 
 
 # _embedding_bag_forward_only.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int

@@ -61,6 +61,37 @@ def _native_batch_norm_legit_out(
     )
 
 
+# _native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
+#     running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
+#     Tensor(b!), Tensor(c!))
+def _native_batch_norm_legit_no_training_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops._native_batch_norm_legit_no_training(
+        input,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        momentum,
+        eps,
+    )
+    return (
+        write_out("_native_batch_norm_legit_no_training", out0, result0),
+        write_out("_native_batch_norm_legit_no_training", out1, result1),
+        write_out("_native_batch_norm_legit_no_training", out2, result2),
+    )
+
+
 # native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
 #     training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) ->
 #     (Tensor(a!), Tensor(b!), Tensor(c!))
@@ -91,37 +122,6 @@ def native_batch_norm_out(
         write_out("native_batch_norm", out, result0),
         write_out("native_batch_norm", save_mean, result1),
         write_out("native_batch_norm", save_invstd, result2),
-    )
-
-
-# _native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
-#     running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
-#     Tensor(b!), Tensor(c!))
-def _native_batch_norm_legit_no_training_out(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    momentum: float,
-    eps: float,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = ops._native_batch_norm_legit_no_training(
-        input,
-        weight,
-        bias,
-        running_mean,
-        running_var,
-        momentum,
-        eps,
-    )
-    return (
-        write_out("_native_batch_norm_legit_no_training", out0, result0),
-        write_out("_native_batch_norm_legit_no_training", out1, result1),
-        write_out("_native_batch_norm_legit_no_training", out2, result2),
     )
 
 

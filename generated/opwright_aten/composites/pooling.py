@@ -77,6 +77,11 @@ def adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
         raise
 
 
+# adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    return write_out("adaptive_avg_pool2d", out, ops.adaptive_avg_pool2d(self, output_size))
+
+
 # adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 def adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
     try:
@@ -85,6 +90,11 @@ def adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::adaptive_avg_pool3d", "CompositeImplicitAutograd")
         raise
+
+
+# adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    return write_out("adaptive_avg_pool3d", out, ops.adaptive_avg_pool3d(self, output_size))
 
 
 # max_pool2d_with_indices_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride,
@@ -114,13 +124,3 @@ def max_pool2d_with_indices_backward_grad_input(
             indices,
         ),
     )
-
-
-# adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out("adaptive_avg_pool2d", out, ops.adaptive_avg_pool2d(self, output_size))
-
-
-# adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out("adaptive_avg_pool3d", out, ops.adaptive_avg_pool3d(self, output_size))

@@ -8,6 +8,11 @@ from opwright.abi import Tensor, name_kernel, write_out
 from .. import ops
 
 
+# repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)
+def repeat_interleave_Tensor_out(repeats: Tensor, output_size: int | None, out: Tensor) -> Tensor:
+    return write_out("repeat_interleave", out, ops.shapes.repeat_interleave_Tensor(repeats, output_size=output_size))
+
+
 # concat(Tensor[] tensors, int dim=0) -> Tensor
 def concat_default(tensors: list[Tensor], dim: int) -> Tensor:
     try:
@@ -81,11 +86,6 @@ def tril_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
 # triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
 def triu_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
     return write_out("triu_indices", out, ops.triu_indices(row, col, offset, dtype=out.dtype, device=out.device))
-
-
-# repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)
-def repeat_interleave_Tensor_out(repeats: Tensor, output_size: int | None, out: Tensor) -> Tensor:
-    return write_out("repeat_interleave", out, ops.shapes.repeat_interleave_Tensor(repeats, output_size=output_size))
 
 
 # as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *,

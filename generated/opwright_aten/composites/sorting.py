@@ -55,6 +55,11 @@ def msort_default(self: Tensor) -> Tensor:
         raise
 
 
+# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def msort_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out("msort", out, ops.msort(self))
+
+
 # quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!)
 #     out) -> Tensor(a!)
 def quantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
@@ -99,28 +104,6 @@ def nanquantile_scalar_out(
         out,
         ops.sorting.nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation),
     )
-
-
-# histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) ->
-#     (Tensor hist, Tensor[] bin_edges)
-def histogramdd_int_bins(
-    self: Tensor,
-    bins: int,
-    range: list[float] | None,
-    weight: Tensor | None,
-    density: bool,
-) -> tuple[Tensor, list[Tensor]]:
-    try:
-        result: tuple[Tensor, list[Tensor]] = ops.histogramdd(self, [bins] * self.shape[-1], range, weight, density)
-        return result
-    except Exception as error:
-        name_kernel(error, "aten::histogramdd.int_bins", "CompositeImplicitAutograd")
-        raise
-
-
-# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def msort_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("msort", out, ops.msort(self))
 
 
 # _unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
@@ -210,6 +193,23 @@ def unique_dim_consecutive_out(
 # bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
 def bincount_out(self: Tensor, weights: Tensor | None, minlength: int, out: Tensor) -> Tensor:
     return write_out("bincount", out, ops.bincount(self, weights, minlength))
+
+
+# histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) ->
+#     (Tensor hist, Tensor[] bin_edges)
+def histogramdd_int_bins(
+    self: Tensor,
+    bins: int,
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+) -> tuple[Tensor, list[Tensor]]:
+    try:
+        result: tuple[Tensor, list[Tensor]] = ops.histogramdd(self, [bins] * self.shape[-1], range, weight, density)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::histogramdd.int_bins", "CompositeImplicitAutograd")
+        raise
 
 
 # _histogramdd_bin_edges.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool

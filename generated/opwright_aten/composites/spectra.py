@@ -48,6 +48,11 @@ def fft_fft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: st
         raise
 
 
+# fft_fft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
+def fft_fft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
+    return write_out("fft_fft2", out, ops.fft_fft2(self, s, dim, norm))
+
+
 # fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
 def fft_ifft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None) -> Tensor:
     try:
@@ -56,6 +61,11 @@ def fft_ifft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: s
     except Exception as error:
         name_kernel(error, "aten::fft_ifft2", "CompositeImplicitAutograd")
         raise
+
+
+# fft_ifft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
+def fft_ifft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
+    return write_out("fft_ifft2", out, ops.fft_ifft2(self, s, dim, norm))
 
 
 # fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
@@ -68,6 +78,11 @@ def fft_rfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: s
         raise
 
 
+# fft_rfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
+def fft_rfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
+    return write_out("fft_rfft2", out, ops.fft_rfft2(self, s, dim, norm))
+
+
 # fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
 def fft_irfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None) -> Tensor:
     try:
@@ -76,6 +91,11 @@ def fft_irfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: 
     except Exception as error:
         name_kernel(error, "aten::fft_irfft2", "CompositeImplicitAutograd")
         raise
+
+
+# fft_irfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
+def fft_irfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
+    return write_out("fft_irfft2", out, ops.fft_irfft2(self, s, dim, norm))
 
 
 # fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
@@ -88,6 +108,11 @@ def fft_hfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: s
         raise
 
 
+# fft_hfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
+def fft_hfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
+    return write_out("fft_hfft2", out, ops.fft_hfft2(self, s, dim, norm))
+
+
 # fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
 def fft_ihfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None) -> Tensor:
     try:
@@ -96,6 +121,11 @@ def fft_ihfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: 
     except Exception as error:
         name_kernel(error, "aten::fft_ihfft2", "CompositeImplicitAutograd")
         raise
+
+
+# fft_ihfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
+def fft_ihfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
+    return write_out("fft_ihfft2", out, ops.fft_ihfft2(self, s, dim, norm))
 
 
 # fft_fftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -126,6 +156,16 @@ def fft_hfftn_out(self: Tensor, s: list[int] | None, dim: list[int] | None, norm
 # fft_ihfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_ihfftn_out(self: Tensor, s: list[int] | None, dim: list[int] | None, norm: str | None, out: Tensor) -> Tensor:
     return write_out("fft_ihfftn", out, ops.fft_ihfftn(self, s, dim, norm))
+
+
+# fft_fftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def fft_fftfreq_out(n: int, d: float, out: Tensor) -> Tensor:
+    return write_out("fft_fftfreq", out, ops.fft_fftfreq(n, d, dtype=out.dtype, device=out.device))
+
+
+# fft_rfftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def fft_rfftfreq_out(n: int, d: float, out: Tensor) -> Tensor:
+    return write_out("fft_rfftfreq", out, ops.fft_rfftfreq(n, d, dtype=out.dtype, device=out.device))
 
 
 # stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool
@@ -159,43 +199,3 @@ def stft_default(
     except Exception as error:
         name_kernel(error, "aten::stft", "CompositeImplicitAutograd")
         raise
-
-
-# fft_fft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
-def fft_fft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_fft2", out, ops.fft_fft2(self, s, dim, norm))
-
-
-# fft_ifft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
-def fft_ifft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_ifft2", out, ops.fft_ifft2(self, s, dim, norm))
-
-
-# fft_rfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
-def fft_rfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_rfft2", out, ops.fft_rfft2(self, s, dim, norm))
-
-
-# fft_irfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
-def fft_irfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_irfft2", out, ops.fft_irfft2(self, s, dim, norm))
-
-
-# fft_hfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
-def fft_hfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_hfft2", out, ops.fft_hfft2(self, s, dim, norm))
-
-
-# fft_ihfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
-def fft_ihfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_ihfft2", out, ops.fft_ihfft2(self, s, dim, norm))
-
-
-# fft_fftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def fft_fftfreq_out(n: int, d: float, out: Tensor) -> Tensor:
-    return write_out("fft_fftfreq", out, ops.fft_fftfreq(n, d, dtype=out.dtype, device=out.device))
-
-
-# fft_rfftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def fft_rfftfreq_out(n: int, d: float, out: Tensor) -> Tensor:
-    return write_out("fft_rfftfreq", out, ops.fft_rfftfreq(n, d, dtype=out.dtype, device=out.device))

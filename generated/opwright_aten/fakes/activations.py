@@ -13,9 +13,37 @@ def silu_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, accepts="floating complex"))
 
 
+# silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def silu_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating complex")
+    plan.target(out)
+    return out
+
+
+# silu_(Tensor(a!) self) -> Tensor(a!)
+def silu_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating complex")
+    plan.inplace(self)
+    return self
+
+
 # mish(Tensor self) -> Tensor
 def mish_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+
+
+# mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def mish_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    plan.target(out)
+    return out
+
+
+# mish_(Tensor(a!) self) -> Tensor(a!)
+def mish_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    plan.inplace(self)
+    return self
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
@@ -26,14 +54,56 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
     )
 
 
+# elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
+def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
+    plan.target(out)
+    return out
+
+
+# elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
+def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
+    plan.inplace(self)
+    return self
+
+
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
     return fake(self.array.place, rules.celu(self.array, alpha))
 
 
+# celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.celu(self.array, alpha)
+    plan.target(out)
+    return out
+
+
+# celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
+def celu_(self: Tensor, alpha: Any) -> Tensor:
+    plan = rules.celu(self.array, alpha)
+    plan.inplace(self)
+    return self
+
+
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
 def leaky_relu_default(self: Tensor, negative_slope: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+
+
+# leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
+def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    plan.target(out)
+    return out
+
+
+# leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
+def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    plan.inplace(self)
+    return self
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
@@ -62,6 +132,13 @@ def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating"))
 
 
+# softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
+def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
+    plan.target(out)
+    return out
+
+
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
 def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
     place = self.array.place
@@ -84,9 +161,37 @@ def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     return fake(self.array.place, rules.hardtanh(self.array, min_val, max_val))
 
 
+# hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
+def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
+    plan = rules.hardtanh(self.array, min_val, max_val)
+    plan.target(out)
+    return out
+
+
+# hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
+def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
+    plan = rules.hardtanh(self.array, min_val, max_val)
+    plan.inplace(self)
+    return self
+
+
 # hardsigmoid(Tensor self) -> Tensor
 def hardsigmoid_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+
+
+# hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    plan.target(out)
+    return out
+
+
+# hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
+def hardsigmoid_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    plan.inplace(self)
+    return self
 
 
 # hardswish(Tensor self) -> Tensor
@@ -94,14 +199,42 @@ def hardswish_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
 
 
+# hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    plan.target(out)
+    return out
+
+
+# hardswish_(Tensor(a!) self) -> Tensor(a!)
+def hardswish_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    plan.inplace(self)
+    return self
+
+
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
 
 
+# hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
+def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    plan.target(out)
+    return out
+
+
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
     return fake(self.array.place, rules.softshrink(self.array, lambd))
+
+
+# softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
+def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
+    plan = rules.softshrink(self.array, lambd)
+    plan.target(out)
+    return out
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
@@ -110,6 +243,20 @@ def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
         self.array.place,
         rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating"),
     )
+
+
+# threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
+def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
+    plan.target(out)
+    return out
+
+
+# threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
+def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
+    plan.inplace(self)
+    return self
 
 
 # threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
@@ -132,153 +279,6 @@ def threshold_backward_grad_input(grad_output: Tensor, self: Tensor, threshold: 
 # glu(Tensor self, int dim=-1) -> Tensor
 def glu_default(self: Tensor, dim: int) -> Tensor:
     return fake(self.array.place, rules.glu(self.array, dim))
-
-
-# silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def silu_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
-    plan.target(out)
-    return out
-
-
-# silu_(Tensor(a!) self) -> Tensor(a!)
-def silu_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
-    plan.inplace(self)
-    return self
-
-
-# mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def mish_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    plan.target(out)
-    return out
-
-
-# mish_(Tensor(a!) self) -> Tensor(a!)
-def mish_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
-def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
-    plan.target(out)
-    return out
-
-
-# elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
-def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.celu(self.array, alpha)
-    plan.target(out)
-    return out
-
-
-# celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
-def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.celu(self.array, alpha)
-    plan.inplace(self)
-    return self
-
-
-# leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
-def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    plan.target(out)
-    return out
-
-
-# leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
-def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
-def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
-    plan.target(out)
-    return out
-
-
-# hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
-def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
-    plan.target(out)
-    return out
-
-
-# hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
-def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
-    plan.inplace(self)
-    return self
-
-
-# hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    plan.target(out)
-    return out
-
-
-# hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
-def hardsigmoid_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    plan.target(out)
-    return out
-
-
-# hardswish_(Tensor(a!) self) -> Tensor(a!)
-def hardswish_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
-def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    plan.target(out)
-    return out
-
-
-# softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
-def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.softshrink(self.array, lambd)
-    plan.target(out)
-    return out
-
-
-# threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
-def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
-    plan.inplace(self)
-    return self
 
 
 # glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)

@@ -44,469 +44,6 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
-# bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, accepts="bool integer"))
-
-
-# bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    return fake(other.array.place, rules.pointwise(self, other.array, accepts="bool integer"))
-
-
-# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="bool integer"))
-
-
-# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIU
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return bitwise_or_Tensor(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, accepts="bool integer"))
-
-
-# bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    return fake(other.array.place, rules.pointwise(self, other.array, accepts="bool integer"))
-
-
-# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="bool integer"))
-
-
-# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIU
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return bitwise_xor_Tensor(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, accepts="bool integer"))
-
-
-# bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    return fake(other.array.place, rules.pointwise(self, other.array, accepts="bool integer"))
-
-
-# bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
-
-
-# bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer"))
-
-
-# bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    return fake(other.array.place, rules.pointwise(self, other.array, accepts="integer"))
-
-
-# bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
-
-
-# bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer"))
-
-
-# bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    return fake(other.array.place, rules.pointwise(self, other.array, accepts="integer"))
-
-
-# __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
-def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
-
-
-# __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
-def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer"))
-
-
-# __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
-def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
-
-
-# __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
-def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer"))
-
-
-# logical_and(Tensor self, Tensor other) -> Tensor
-def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
-
-
-# logical_and(Tensor self, Tensor other) -> Tensor
-def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
-        return logical_and_default(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# logical_or(Tensor self, Tensor other) -> Tensor
-def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
-
-
-# logical_or(Tensor self, Tensor other) -> Tensor
-def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
-        return logical_or_default(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# logical_xor(Tensor self, Tensor other) -> Tensor
-def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
-
-
-# logical_xor(Tensor self, Tensor other) -> Tensor
-def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
-        return logical_xor_default(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# bitwise_not(Tensor self) -> Tensor
-def bitwise_not_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="bool integer"))
-
-
-# bitwise_not(Tensor self) -> Tensor
-def bitwise_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIU:
-        return bitwise_not_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# logical_not(Tensor self) -> Tensor
-def logical_not_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
-
-
-# logical_not(Tensor self) -> Tensor
-def logical_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    return fake_like(self_, dtypes.bool_)
-
-
-# isnan(Tensor self) -> Tensor
-def isnan_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
-
-
-# isnan(Tensor self) -> Tensor
-def isnan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    return fake_like(self_, dtypes.bool_)
-
-
-# isfinite(Tensor self) -> Tensor
-def isfinite(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
-
-
-# isfinite(Tensor self) -> Tensor
-def isfinite_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    return fake_like(self_, dtypes.bool_)
-
-
-# isinf(Tensor self) -> Tensor
-def isinf_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
-
-
-# isposinf(Tensor self) -> Tensor
-def isposinf_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="bool", accepts="bool integer floating"))
-
-
-# isposinf(Tensor self) -> Tensor
-def isposinf_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIUF:
-        return isposinf_default(self)
-    return fake_like(self_, dtypes.bool_)
-
-
-# isneginf(Tensor self) -> Tensor
-def isneginf_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="bool", accepts="bool integer floating"))
-
-
-# isneginf(Tensor self) -> Tensor
-def isneginf_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIUF:
-        return isneginf_default(self)
-    return fake_like(self_, dtypes.bool_)
-
-
-# isreal(Tensor self) -> Tensor
-def isreal(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
-
-
-# signbit(Tensor self) -> Tensor
-def signbit_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="bool", accepts="bool integer floating"))
-
-
-# eq.Tensor(Tensor self, Tensor other) -> Tensor
-def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
-
-
-# eq.Tensor(Tensor self, Tensor other) -> Tensor
-def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
-        return eq_Tensor(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# eq.Scalar(Tensor self, Scalar other) -> Tensor
-def eq_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool"))
-
-
-# eq.Scalar(Tensor self, Scalar other) -> Tensor
-def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# ne.Tensor(Tensor self, Tensor other) -> Tensor
-def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
-
-
-# ne.Tensor(Tensor self, Tensor other) -> Tensor
-def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
-        return ne_Tensor(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# ne.Scalar(Tensor self, Scalar other) -> Tensor
-def ne_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool"))
-
-
-# ne.Scalar(Tensor self, Scalar other) -> Tensor
-def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# lt.Tensor(Tensor self, Tensor other) -> Tensor
-def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
-    )
-
-
-# lt.Tensor(Tensor self, Tensor other) -> Tensor
-def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return lt_Tensor(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# lt.Scalar(Tensor self, Scalar other) -> Tensor
-def lt_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating"))
-
-
-# lt.Scalar(Tensor self, Scalar other) -> Tensor
-def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# le.Tensor(Tensor self, Tensor other) -> Tensor
-def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
-    )
-
-
-# le.Tensor(Tensor self, Tensor other) -> Tensor
-def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return le_Tensor(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# le.Scalar(Tensor self, Scalar other) -> Tensor
-def le_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating"))
-
-
-# le.Scalar(Tensor self, Scalar other) -> Tensor
-def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# gt.Tensor(Tensor self, Tensor other) -> Tensor
-def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
-    )
-
-
-# gt.Tensor(Tensor self, Tensor other) -> Tensor
-def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return gt_Tensor(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# gt.Scalar(Tensor self, Scalar other) -> Tensor
-def gt_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating"))
-
-
-# gt.Scalar(Tensor self, Scalar other) -> Tensor
-def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# ge.Tensor(Tensor self, Tensor other) -> Tensor
-def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
-    )
-
-
-# ge.Tensor(Tensor self, Tensor other) -> Tensor
-def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return ge_Tensor(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# ge.Scalar(Tensor self, Scalar other) -> Tensor
-def ge_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating"))
-
-
-# ge.Scalar(Tensor self, Scalar other) -> Tensor
-def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
-# isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    return fake(place_of(elements.array, test_elements.array), rules.membership(elements.array, test_elements.array))
-
-
-# isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
-    return fake(elements.array.place, rules.membership(elements.array, test_element))
-
-
-# isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    return fake(test_elements.array.place, rules.membership(element, test_elements.array))
-
-
-# equal(Tensor self, Tensor other) -> bool
-@fake_kernel("aten::equal")
-def equal(self: Tensor, other: Tensor) -> bool:
-    result: bool = number_of(dynamic_kernels.unknown_equality(array_module, self.array, other.array), "bool")
-    return result
-
-
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -539,6 +76,11 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, accepts="bool integer"))
+
+
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
@@ -553,11 +95,35 @@ def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    return fake(other.array.place, rules.pointwise(self, other.array, accepts="bool integer"))
+
+
 # bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     plan.target(out)
     return out
+
+
+# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="bool integer"))
+
+
+# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIU
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return bitwise_or_Tensor(self, other)
+    return fake_like(self_, self_.dtype)
 
 
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -592,6 +158,11 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, accepts="bool integer"))
+
+
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
@@ -606,11 +177,35 @@ def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    return fake(other.array.place, rules.pointwise(self, other.array, accepts="bool integer"))
+
+
 # bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     plan.target(out)
     return out
+
+
+# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="bool integer"))
+
+
+# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIU
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return bitwise_xor_Tensor(self, other)
+    return fake_like(self_, self_.dtype)
 
 
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -645,6 +240,11 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, accepts="bool integer"))
+
+
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
@@ -659,11 +259,21 @@ def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    return fake(other.array.place, rules.pointwise(self, other.array, accepts="bool integer"))
+
+
 # bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     plan.target(out)
     return out
+
+
+# bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
 
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -682,6 +292,11 @@ def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer"))
+
+
 # bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -696,11 +311,21 @@ def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    return fake(other.array.place, rules.pointwise(self, other.array, accepts="integer"))
+
+
 # bitwise_left_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer")
     plan.target(out)
     return out
+
+
+# bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
 
 
 # bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -719,6 +344,11 @@ def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer"))
+
+
 # bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -733,11 +363,21 @@ def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    return fake(other.array.place, rules.pointwise(self, other.array, accepts="integer"))
+
+
 # bitwise_right_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer")
     plan.target(out)
     return out
+
+
+# __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
+def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
 
 
 # __lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -756,6 +396,11 @@ def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
+def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer"))
+
+
 # __lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -768,6 +413,11 @@ def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.inplace(self)
     return self
+
+
+# __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
+def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
 
 
 # __rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -786,6 +436,11 @@ def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
+def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer"))
+
+
 # __rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -798,6 +453,20 @@ def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.inplace(self)
     return self
+
+
+# logical_and(Tensor self, Tensor other) -> Tensor
+def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
+
+
+# logical_and(Tensor self, Tensor other) -> Tensor
+def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
+        return logical_and_default(self, other)
+    return fake_like(self_, dtypes.bool_)
 
 
 # logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -831,6 +500,20 @@ def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# logical_or(Tensor self, Tensor other) -> Tensor
+def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
+
+
+# logical_or(Tensor self, Tensor other) -> Tensor
+def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
+        return logical_or_default(self, other)
+    return fake_like(self_, dtypes.bool_)
+
+
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -860,6 +543,20 @@ def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     ):
         return logical_or_(self, other)
     return self
+
+
+# logical_xor(Tensor self, Tensor other) -> Tensor
+def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
+
+
+# logical_xor(Tensor self, Tensor other) -> Tensor
+def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
+        return logical_xor_default(self, other)
+    return fake_like(self_, dtypes.bool_)
 
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -893,6 +590,19 @@ def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# bitwise_not(Tensor self) -> Tensor
+def bitwise_not_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, accepts="bool integer"))
+
+
+# bitwise_not(Tensor self) -> Tensor
+def bitwise_not_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_BIU:
+        return bitwise_not_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
@@ -915,6 +625,17 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
     return self
 
 
+# logical_not(Tensor self) -> Tensor
+def logical_not_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
+
+
+# logical_not(Tensor self) -> Tensor
+def logical_not_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    return fake_like(self_, dtypes.bool_)
+
+
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
@@ -934,11 +655,38 @@ def logical_not__dense(self: Tensor) -> Tensor:
     return self
 
 
+# isnan(Tensor self) -> Tensor
+def isnan_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
+
+
+# isnan(Tensor self) -> Tensor
+def isnan_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    return fake_like(self_, dtypes.bool_)
+
+
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     plan.target(out)
     return out
+
+
+# isfinite(Tensor self) -> Tensor
+def isfinite(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
+
+
+# isfinite(Tensor self) -> Tensor
+def isfinite_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    return fake_like(self_, dtypes.bool_)
+
+
+# isinf(Tensor self) -> Tensor
+def isinf_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
 
 
 # isinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -948,11 +696,37 @@ def isinf_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# isposinf(Tensor self) -> Tensor
+def isposinf_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="bool", accepts="bool integer floating"))
+
+
+# isposinf(Tensor self) -> Tensor
+def isposinf_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_BIUF:
+        return isposinf_default(self)
+    return fake_like(self_, dtypes.bool_)
+
+
 # isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
     plan.target(out)
     return out
+
+
+# isneginf(Tensor self) -> Tensor
+def isneginf_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="bool", accepts="bool integer floating"))
+
+
+# isneginf(Tensor self) -> Tensor
+def isneginf_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_BIUF:
+        return isneginf_default(self)
+    return fake_like(self_, dtypes.bool_)
 
 
 # isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -962,11 +736,35 @@ def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# isreal(Tensor self) -> Tensor
+def isreal(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="bool"))
+
+
+# signbit(Tensor self) -> Tensor
+def signbit_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="bool", accepts="bool integer floating"))
+
+
 # signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def signbit_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
     plan.target(out)
     return out
+
+
+# eq.Tensor(Tensor self, Tensor other) -> Tensor
+def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
+
+
+# eq.Tensor(Tensor self, Tensor other) -> Tensor
+def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
+        return eq_Tensor(self, other)
+    return fake_like(self_, dtypes.bool_)
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1000,6 +798,19 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# eq.Scalar(Tensor self, Scalar other) -> Tensor
+def eq_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool"))
+
+
+# eq.Scalar(Tensor self, Scalar other) -> Tensor
+def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return eq_Scalar(self, other)
+    return fake_like(self_, dtypes.bool_)
+
+
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
@@ -1020,6 +831,20 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq__Scalar(self, other)
     return self
+
+
+# ne.Tensor(Tensor self, Tensor other) -> Tensor
+def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
+
+
+# ne.Tensor(Tensor self, Tensor other) -> Tensor
+def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or other_.shape != self_.shape or other_.place is not self_.place:
+        return ne_Tensor(self, other)
+    return fake_like(self_, dtypes.bool_)
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1053,6 +878,19 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# ne.Scalar(Tensor self, Scalar other) -> Tensor
+def ne_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool"))
+
+
+# ne.Scalar(Tensor self, Scalar other) -> Tensor
+def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return ne_Scalar(self, other)
+    return fake_like(self_, dtypes.bool_)
+
+
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
@@ -1073,6 +911,28 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne__Scalar(self, other)
     return self
+
+
+# lt.Tensor(Tensor self, Tensor other) -> Tensor
+def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
+    )
+
+
+# lt.Tensor(Tensor self, Tensor other) -> Tensor
+def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return lt_Tensor(self, other)
+    return fake_like(self_, dtypes.bool_)
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1107,6 +967,19 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# lt.Scalar(Tensor self, Scalar other) -> Tensor
+def lt_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating"))
+
+
+# lt.Scalar(Tensor self, Scalar other) -> Tensor
+def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return lt_Scalar(self, other)
+    return fake_like(self_, dtypes.bool_)
+
+
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
@@ -1127,6 +1000,28 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt__Scalar(self, other)
     return self
+
+
+# le.Tensor(Tensor self, Tensor other) -> Tensor
+def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
+    )
+
+
+# le.Tensor(Tensor self, Tensor other) -> Tensor
+def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return le_Tensor(self, other)
+    return fake_like(self_, dtypes.bool_)
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1161,6 +1056,19 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# le.Scalar(Tensor self, Scalar other) -> Tensor
+def le_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating"))
+
+
+# le.Scalar(Tensor self, Scalar other) -> Tensor
+def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return le_Scalar(self, other)
+    return fake_like(self_, dtypes.bool_)
+
+
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
@@ -1181,6 +1089,28 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le__Scalar(self, other)
     return self
+
+
+# gt.Tensor(Tensor self, Tensor other) -> Tensor
+def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
+    )
+
+
+# gt.Tensor(Tensor self, Tensor other) -> Tensor
+def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return gt_Tensor(self, other)
+    return fake_like(self_, dtypes.bool_)
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1215,6 +1145,19 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# gt.Scalar(Tensor self, Scalar other) -> Tensor
+def gt_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating"))
+
+
+# gt.Scalar(Tensor self, Scalar other) -> Tensor
+def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return gt_Scalar(self, other)
+    return fake_like(self_, dtypes.bool_)
+
+
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
@@ -1235,6 +1178,28 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt__Scalar(self, other)
     return self
+
+
+# ge.Tensor(Tensor self, Tensor other) -> Tensor
+def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
+    )
+
+
+# ge.Tensor(Tensor self, Tensor other) -> Tensor
+def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return ge_Tensor(self, other)
+    return fake_like(self_, dtypes.bool_)
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1269,6 +1234,19 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# ge.Scalar(Tensor self, Scalar other) -> Tensor
+def ge_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating"))
+
+
+# ge.Scalar(Tensor self, Scalar other) -> Tensor
+def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return ge_Scalar(self, other)
+    return fake_like(self_, dtypes.bool_)
+
+
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
@@ -1291,6 +1269,11 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    return fake(place_of(elements.array, test_elements.array), rules.membership(elements.array, test_elements.array))
+
+
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
 #     Tensor(a!) out) -> Tensor(a!)
 def isin_Tensor_Tensor_out(
@@ -1304,6 +1287,11 @@ def isin_Tensor_Tensor_out(
     plan = rules.membership(elements.array, test_elements.array)
     plan.target(out)
     return out
+
+
+# isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
+    return fake(elements.array.place, rules.membership(elements.array, test_element))
 
 
 # isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False,
@@ -1320,6 +1308,11 @@ def isin_Tensor_Scalar_out(
     return out
 
 
+# isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    return fake(test_elements.array.place, rules.membership(element, test_elements.array))
+
+
 # isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
 #     Tensor(a!) out) -> Tensor(a!)
 def isin_Scalar_Tensor_out(
@@ -1332,3 +1325,10 @@ def isin_Scalar_Tensor_out(
     plan = rules.membership(element, test_elements.array)
     plan.target(out)
     return out
+
+
+# equal(Tensor self, Tensor other) -> bool
+@fake_kernel("aten::equal")
+def equal(self: Tensor, other: Tensor) -> bool:
+    result: bool = number_of(dynamic_kernels.unknown_equality(array_module, self.array, other.array), "bool")
+    return result

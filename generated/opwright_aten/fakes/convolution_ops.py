@@ -36,30 +36,6 @@ def convolution_default(
     )
 
 
-# im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
-def im2col_default(
-    self: Tensor,
-    kernel_size: list[int],
-    dilation: list[int],
-    padding: list[int],
-    stride: list[int],
-) -> Tensor:
-    return fake(self.array.place, rules.im2col(self.array, kernel_size, dilation, padding, stride))
-
-
-# col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
-#     Tensor
-def col2im_default(
-    self: Tensor,
-    output_size: list[int],
-    kernel_size: list[int],
-    dilation: list[int],
-    padding: list[int],
-    stride: list[int],
-) -> Tensor:
-    return fake(self.array.place, rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride))
-
-
 # convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
 #     bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
 def convolution_out(
@@ -91,6 +67,17 @@ def convolution_out(
     return out
 
 
+# im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
+def im2col_default(
+    self: Tensor,
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+) -> Tensor:
+    return fake(self.array.place, rules.im2col(self.array, kernel_size, dilation, padding, stride))
+
+
 # im2col.out(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, Tensor(a!) out) ->
 #     Tensor(a!)
 def im2col_out(
@@ -104,6 +91,19 @@ def im2col_out(
     plan = rules.im2col(self.array, kernel_size, dilation, padding, stride)
     plan.target(out)
     return out
+
+
+# col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
+#     Tensor
+def col2im_default(
+    self: Tensor,
+    output_size: list[int],
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+) -> Tensor:
+    return fake(self.array.place, rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride))
 
 
 # col2im.out(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2]

@@ -203,9 +203,39 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     return fake(place_of_first(self.array, src.array), rules.copied(self.array, src=src.array))
 
 
+# copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
+def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
+    place_of_first(self.array, src.array)
+    plan = rules.copied(self.array, src=src.array)
+    plan.target(out)
+    return out
+
+
+# copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
+def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
+    place_of_first(self.array, src.array)
+    plan = rules.copied(self.array, src=src.array)
+    plan.inplace(self)
+    return self
+
+
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
     return fake(self.array.place, rules.filled(self.array, value=value))
+
+
+# fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
+def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
+    plan = rules.filled(self.array, value=value)
+    plan.target(out)
+    return out
+
+
+# fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
+def fill__Scalar(self: Tensor, value: Any) -> Tensor:
+    plan = rules.filled(self.array, value=value)
+    plan.inplace(self)
+    return self
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
@@ -213,14 +243,51 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
     return fake(place_of(self.array, value.array), rules.filled(self.array, value=value.array))
 
 
+# fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
+def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, value.array)
+    plan = rules.filled(self.array, value=value.array)
+    plan.target(out)
+    return out
+
+
+# fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
+def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
+    place_of(self.array, value.array)
+    plan = rules.filled(self.array, value=value.array)
+    plan.inplace(self)
+    return self
+
+
 # zero(Tensor self) -> Tensor
 def zero_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.overwritten(self.array, may_overlap=True))
 
 
+# zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def zero_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, may_overlap=True)
+    plan.target(out)
+    return out
+
+
+# zero_(Tensor(a!) self) -> Tensor(a!)
+def zero_(self: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, may_overlap=True)
+    plan.inplace(self)
+    return self
+
+
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     return fake(self.array.place, rules.like(self.array, memory_format=memory_format))
+
+
+# clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    plan = rules.like(self.array, memory_format=memory_format)
+    plan.target(out)
+    return out
 
 
 # _assert_async(Tensor self) -> ()
@@ -240,70 +307,3 @@ def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
 def _local_scalar_dense(self: Tensor) -> Scalar:
     result: Scalar = number_of(dynamic_kernels.unknown_element(array_module, self.array), "Scalar")
     return result
-
-
-# copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
-def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
-    place_of_first(self.array, src.array)
-    plan = rules.copied(self.array, src=src.array)
-    plan.target(out)
-    return out
-
-
-# copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
-def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    place_of_first(self.array, src.array)
-    plan = rules.copied(self.array, src=src.array)
-    plan.inplace(self)
-    return self
-
-
-# fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value)
-    plan.target(out)
-    return out
-
-
-# fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
-def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.filled(self.array, value=value)
-    plan.inplace(self)
-    return self
-
-
-# fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
-def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, value.array)
-    plan = rules.filled(self.array, value=value.array)
-    plan.target(out)
-    return out
-
-
-# fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
-def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    place_of(self.array, value.array)
-    plan = rules.filled(self.array, value=value.array)
-    plan.inplace(self)
-    return self
-
-
-# zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def zero_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
-    plan.target(out)
-    return out
-
-
-# zero_(Tensor(a!) self) -> Tensor(a!)
-def zero_(self: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
-    plan.inplace(self)
-    return self
-
-
-# clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    plan = rules.like(self.array, memory_format=memory_format)
-    plan.target(out)
-    return out

@@ -12,6 +12,14 @@ def linalg_householder_product_default(input: Tensor, tau: Tensor) -> Tensor:
     return fake(place_of(input.array, tau.array), rules.reflections(input.array, tau.array))
 
 
+# linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
+    place_of(input.array, tau.array)
+    plan = rules.reflections(input.array, tau.array)
+    plan.target(out)
+    return out
+
+
 # geqrf(Tensor self) -> (Tensor a, Tensor tau)
 def geqrf_default(self: Tensor) -> tuple[Tensor, Tensor]:
     place = self.array.place
@@ -35,6 +43,15 @@ def ormqr_default(self: Tensor, input2: Tensor, input3: Tensor, left: bool, tran
         place_of(self.array, input2.array, input3.array),
         rules.reflected_matrices(self.array, input2.array, input3.array, left),
     )
+
+
+# ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
+#     Tensor(a!)
+def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
+    place_of(self.array, input2.array, input3.array)
+    plan = rules.reflected_matrices(self.array, input2.array, input3.array, left)
+    plan.target(out)
+    return out
 
 
 # linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots,
@@ -69,6 +86,14 @@ def linalg_ldl_factor_ex_out(
 # linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor
 def linalg_ldl_solve_default(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     return fake(place_of(LD.array, pivots.array, B.array), rules.ldl_solution(LD.array, pivots.array, B.array))
+
+
+# linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+    place_of(LD.array, pivots.array, B.array)
+    plan = rules.ldl_solution(LD.array, pivots.array, B.array)
+    plan.target(out)
+    return out
 
 
 # lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor
@@ -122,31 +147,6 @@ def linalg_lstsq_default(
 # linalg_matrix_exp(Tensor self) -> Tensor
 def linalg_matrix_exp_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.exponentials(self.array))
-
-
-# linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-    place_of(input.array, tau.array)
-    plan = rules.reflections(input.array, tau.array)
-    plan.target(out)
-    return out
-
-
-# ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
-#     Tensor(a!)
-def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
-    place_of(self.array, input2.array, input3.array)
-    plan = rules.reflected_matrices(self.array, input2.array, input3.array, left)
-    plan.target(out)
-    return out
-
-
-# linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
-def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    place_of(LD.array, pivots.array, B.array)
-    plan = rules.ldl_solution(LD.array, pivots.array, B.array)
-    plan.target(out)
-    return out
 
 
 # linalg_matrix_exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

@@ -15,177 +15,6 @@ def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     return fake(place_of(*tensors_), rules.cat(tensors_, dim))
 
 
-# stack(Tensor[] tensors, int dim=0) -> Tensor
-def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    return fake(place_of(*tensors_), rules.stack(tensors_, dim))
-
-
-# index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
-def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
-    indices_ = [None if item is None else item.array for item in indices]
-    return fake(place_of_first(self.array, *indices_), rules.index(self.array, indices_))
-
-
-# index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
-def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    indices_ = [None if item is None else item.array for item in indices]
-    return fake(
-        place_of_first(self.array, *indices_, values.array),
-        rules.put_at(self.array, indices=indices_, values=values.array),
-    )
-
-
-# index_select(Tensor self, int dim, Tensor index) -> Tensor
-def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    return fake(place_of(self.array, index.array), rules.index_select(self.array, dim, index.array))
-
-
-# gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
-def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
-    return fake(place_of(self.array, index.array), rules.gather(self.array, dim, index.array))
-
-
-# take(Tensor self, Tensor index) -> Tensor
-def take_default(self: Tensor, index: Tensor) -> Tensor:
-    return fake(place_of(self.array, index.array), rules.taken(self.array, index.array))
-
-
-# put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
-def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    return fake(place_of(self.array, index.array, source.array), rules.put(self.array, index.array, source.array))
-
-
-# scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    return fake(place_of(self.array, index.array, src.array), rules.scattered(self.array, dim, index.array, src.array))
-
-
-# scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    return fake(place_of(self.array, index.array), rules.scattered(self.array, dim, index.array, value=value))
-
-
-# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
-def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    return fake(
-        place_of(self.array, index.array, src.array),
-        rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply"),
-    )
-
-
-# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
-def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    return fake(
-        place_of(self.array, index.array),
-        rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply"),
-    )
-
-
-# scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    return fake(place_of(self.array, index.array, src.array), rules.scattered(self.array, dim, index.array, src.array))
-
-
-# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
-def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-    return fake(
-        place_of(self.array, index.array, src.array),
-        rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin"),
-    )
-
-
-# index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
-def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    return fake(
-        place_of(self.array, index.array, source.array),
-        rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha),
-    )
-
-
-# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
-def index_reduce_default(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
-    reduce: str,
-    include_self: bool,
-) -> Tensor:
-    return fake(
-        place_of(self.array, index.array, source.array),
-        rules.index_written(
-            "index_reduce",
-            self.array,
-            dim,
-            index.array,
-            source.array,
-            reduce=reduce,
-            include_self=include_self,
-        ),
-    )
-
-
-# index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
-def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, index.array, source.array),
-        rules.index_copied(self.array, dim, index.array, source.array),
-    )
-
-
-# index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    return fake(place_of(self.array, index.array), rules.index_filled(self.array, dim, index.array, value))
-
-
-# index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
-def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, index.array, value.array),
-        rules.index_filled(self.array, dim, index.array, value.array),
-    )
-
-
-# masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
-def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, mask.array, source.array),
-        rules.masked_scattered(self.array, mask.array, source.array),
-    )
-
-
-# masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    return fake(place_of(self.array, mask.array), rules.masked(self.array, mask.array, value=value))
-
-
-# masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
-def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    return fake(place_of(self.array, mask.array, value.array), rules.masked(self.array, mask.array, value=value.array))
-
-
-# nonzero(Tensor self) -> Tensor
-@fake_kernel("aten::nonzero")
-def nonzero_default(self: Tensor) -> Tensor:
-    return wrap_result(dynamic_kernels.unknown_positions(array_module, self.array))
-
-
-# nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
-def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
-    return fake(self.array.place, rules.first_positions(self.array, size))
-
-
-# tril(Tensor self, SymInt diagonal=0) -> Tensor
-def tril_default(self: Tensor, diagonal: int) -> Tensor:
-    return fake(self.array.place, rules.triangle(self.array))
-
-
-# triu(Tensor self, SymInt diagonal=0) -> Tensor
-def triu_default(self: Tensor, diagonal: int) -> Tensor:
-    return fake(self.array.place, rules.triangle(self.array))
-
-
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
@@ -193,6 +22,12 @@ def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     plan = rules.cat(tensors_, dim)
     plan.target(out)
     return out
+
+
+# stack(Tensor[] tensors, int dim=0) -> Tensor
+def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    return fake(place_of(*tensors_), rules.stack(tensors_, dim))
 
 
 # stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
@@ -204,6 +39,12 @@ def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     return out
 
 
+# index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
+def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    indices_ = [None if item is None else item.array for item in indices]
+    return fake(place_of_first(self.array, *indices_), rules.index(self.array, indices_))
+
+
 # index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
 def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
@@ -211,6 +52,15 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
     plan = rules.index(self.array, indices_)
     plan.target(out)
     return out
+
+
+# index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
+def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+    indices_ = [None if item is None else item.array for item in indices]
+    return fake(
+        place_of_first(self.array, *indices_, values.array),
+        rules.put_at(self.array, indices=indices_, values=values.array),
+    )
 
 
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -231,12 +81,22 @@ def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accum
     return self
 
 
+# index_select(Tensor self, int dim, Tensor index) -> Tensor
+def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    return fake(place_of(self.array, index.array), rules.index_select(self.array, dim, index.array))
+
+
 # index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
 def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, index.array)
     plan = rules.index_select(self.array, dim, index.array)
     plan.target(out)
     return out
+
+
+# gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
+def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    return fake(place_of(self.array, index.array), rules.gather(self.array, dim, index.array))
 
 
 # gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)
@@ -247,12 +107,22 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
     return out
 
 
+# take(Tensor self, Tensor index) -> Tensor
+def take_default(self: Tensor, index: Tensor) -> Tensor:
+    return fake(place_of(self.array, index.array), rules.taken(self.array, index.array))
+
+
 # take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
 def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, index.array)
     plan = rules.taken(self.array, index.array)
     plan.target(out)
     return out
+
+
+# put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
+def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    return fake(place_of(self.array, index.array, source.array), rules.put(self.array, index.array, source.array))
 
 
 # put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -271,6 +141,11 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
     return self
 
 
+# scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    return fake(place_of(self.array, index.array, src.array), rules.scattered(self.array, dim, index.array, src.array))
+
+
 # scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, index.array, src.array)
@@ -285,6 +160,11 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array)
     plan.inplace(self)
     return self
+
+
+# scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    return fake(place_of(self.array, index.array), rules.scattered(self.array, dim, index.array, value=value))
 
 
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -303,6 +183,14 @@ def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return self
 
 
+# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
+def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    return fake(
+        place_of(self.array, index.array, src.array),
+        rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply"),
+    )
+
+
 # scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
 def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> Tensor:
     place_of(self.array, index.array, src.array)
@@ -317,6 +205,14 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
     plan.inplace(self)
     return self
+
+
+# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
+def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
+    return fake(
+        place_of(self.array, index.array),
+        rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply"),
+    )
 
 
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
@@ -336,6 +232,11 @@ def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, red
     return self
 
 
+# scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    return fake(place_of(self.array, index.array, src.array), rules.scattered(self.array, dim, index.array, src.array))
+
+
 # scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, index.array, src.array)
@@ -350,6 +251,14 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array)
     plan.inplace(self)
     return self
+
+
+# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
+def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
+    return fake(
+        place_of(self.array, index.array, src.array),
+        rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin"),
+    )
 
 
 # scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True,
@@ -378,6 +287,14 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
     return self
 
 
+# index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
+def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
+    return fake(
+        place_of(self.array, index.array, source.array),
+        rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha),
+    )
+
+
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, index.array, source.array)
@@ -392,6 +309,29 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any
     plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     plan.inplace(self)
     return self
+
+
+# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
+def index_reduce_default(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    include_self: bool,
+) -> Tensor:
+    return fake(
+        place_of(self.array, index.array, source.array),
+        rules.index_written(
+            "index_reduce",
+            self.array,
+            dim,
+            index.array,
+            source.array,
+            reduce=reduce,
+            include_self=include_self,
+        ),
+    )
 
 
 # index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True,
@@ -436,6 +376,14 @@ def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     return self
 
 
+# index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
+def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, index.array, source.array),
+        rules.index_copied(self.array, dim, index.array, source.array),
+    )
+
+
 # index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
 def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, index.array, source.array)
@@ -450,6 +398,11 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     plan = rules.index_copied(self.array, dim, index.array, source.array)
     plan.inplace(self)
     return self
+
+
+# index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    return fake(place_of(self.array, index.array), rules.index_filled(self.array, dim, index.array, value))
 
 
 # index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -468,6 +421,14 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) ->
     return self
 
 
+# index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
+def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, index.array, value.array),
+        rules.index_filled(self.array, dim, index.array, value.array),
+    )
+
+
 # index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, index.array, value.array)
@@ -482,6 +443,14 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
     plan = rules.index_filled(self.array, dim, index.array, value.array)
     plan.inplace(self)
     return self
+
+
+# masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
+def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, mask.array, source.array),
+        rules.masked_scattered(self.array, mask.array, source.array),
+    )
 
 
 # masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
@@ -500,6 +469,11 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return self
 
 
+# masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    return fake(place_of(self.array, mask.array), rules.masked(self.array, mask.array, value=value))
+
+
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, mask.array)
@@ -514,6 +488,11 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     plan = rules.masked(self.array, mask.array, value=value)
     plan.inplace(self)
     return self
+
+
+# masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
+def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    return fake(place_of(self.array, mask.array, value.array), rules.masked(self.array, mask.array, value=value.array))
 
 
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
@@ -532,11 +511,27 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     return self
 
 
+# nonzero(Tensor self) -> Tensor
+@fake_kernel("aten::nonzero")
+def nonzero_default(self: Tensor) -> Tensor:
+    return wrap_result(dynamic_kernels.unknown_positions(array_module, self.array))
+
+
+# nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
+def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
+    return fake(self.array.place, rules.first_positions(self.array, size))
+
+
 # nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> Tensor(a!)
 def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
     plan = rules.first_positions(self.array, size)
     plan.target(out)
     return out
+
+
+# tril(Tensor self, SymInt diagonal=0) -> Tensor
+def tril_default(self: Tensor, diagonal: int) -> Tensor:
+    return fake(self.array.place, rules.triangle(self.array))
 
 
 # tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
@@ -551,6 +546,11 @@ def tril_(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     plan.inplace(self)
     return self
+
+
+# triu(Tensor self, SymInt diagonal=0) -> Tensor
+def triu_default(self: Tensor, diagonal: int) -> Tensor:
+    return fake(self.array.place, rules.triangle(self.array))
 
 
 # triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)

@@ -17,6 +17,14 @@ def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     )
 
 
+# mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
+def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, mat2.array)
+    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
+    plan.target(out)
+    return out
+
+
 # bmm(Tensor self, Tensor mat2) -> Tensor
 def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
     return fake(
@@ -31,12 +39,34 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
     )
 
 
+# bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
+def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, mat2.array)
+    plan = rules.gufunc(
+        "(b,m,k),(b,k,n)->(b,m,n)",
+        self.array,
+        mat2.array,
+        accepts="integer floating complex",
+        batched=False,
+    )
+    plan.target(out)
+    return out
+
+
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     return fake(
         place_of(self.array, vec.array),
         rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False),
     )
+
+
+# mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
+def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, vec.array)
+    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+    plan.target(out)
+    return out
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
@@ -47,6 +77,14 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     )
 
 
+# dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
+def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, tensor.array)
+    plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
+    plan.target(out)
+    return out
+
+
 # vdot(Tensor self, Tensor other) -> Tensor
 def vdot_default(self: Tensor, other: Tensor) -> Tensor:
     return fake(
@@ -55,9 +93,25 @@ def vdot_default(self: Tensor, other: Tensor) -> Tensor:
     )
 
 
+# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+    plan.target(out)
+    return out
+
+
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
 def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
     return fake(place_of(self.array, other.array), rules.cross(self.array, other.array, dim))
+
+
+# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.cross(self.array, other.array, dim)
+    plan.target(out)
+    return out
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -68,12 +122,44 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: An
     )
 
 
+# addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
+    plan.target(out)
+    return out
+
+
+# addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    place_of(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
+    plan.inplace(self)
+    return self
+
+
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
     return fake(
         place_of(self.array, mat.array, vec.array),
         rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha),
     )
+
+
+# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, mat.array, vec.array)
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
+    plan.target(out)
+    return out
+
+
+# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    place_of(self.array, mat.array, vec.array)
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
+    plan.inplace(self)
+    return self
 
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -84,12 +170,44 @@ def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alp
     )
 
 
+# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan.target(out)
+    return out
+
+
+# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    place_of(self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan.inplace(self)
+    return self
+
+
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     return fake(
         place_of(self.array, batch1.array, batch2.array),
         rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha),
     )
+
+
+# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan.target(out)
+    return out
+
+
+# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    place_of(self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan.inplace(self)
+    return self
 
 
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -100,9 +218,32 @@ def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any
     )
 
 
+# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, vec1.array, vec2.array)
+    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
+    plan.target(out)
+    return out
+
+
+# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    place_of(self.array, vec1.array, vec2.array)
+    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
+    plan.inplace(self)
+    return self
+
+
 # trace(Tensor self) -> Tensor
 def trace_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.trace(self.array))
+
+
+# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def trace_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.trace(self.array)
+    plan.target(out)
+    return out
 
 
 # _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()
@@ -175,6 +316,22 @@ def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: 
     return fake(place_of(self.array, B.array), rules.solution("linalg.solve_triangular", self.array, B.array, left))
 
 
+# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_solve_triangular_out(
+    self: Tensor,
+    B: Tensor,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+    out: Tensor,
+) -> Tensor:
+    place_of(self.array, B.array)
+    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
+    plan.target(out)
+    return out
+
+
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
 #     (Tensor solution, Tensor cloned_coefficient)
 def triangular_solve_default(
@@ -214,14 +371,38 @@ def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
     return fake(place_of(self.array, input2.array), rules.solution("cholesky_solve", input2.array, self.array))
 
 
+# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
+    place_of(self.array, input2.array)
+    plan = rules.solution("cholesky_solve", input2.array, self.array)
+    plan.target(out)
+    return out
+
+
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
     return fake(self.array.place, rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True))
 
 
+# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
+    plan.target(out)
+    return out
+
+
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
 def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     return fake(place_of(LU.array, pivots.array, B.array), rules.lu_solution(LU.array, pivots.array, B.array, left))
+
+
+# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
+#     Tensor(a!)
+def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
+    place_of(LU.array, pivots.array, B.array)
+    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    plan.target(out)
+    return out
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
@@ -446,197 +627,16 @@ def _pdist_forward_default(self: Tensor, p: float) -> Tensor:
     return fake(self.array.place, rules.pair_distances(self.array, p))
 
 
-# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
-def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    return fake(place_of(x1.array, x2.array), rules.distances(x1.array, x2.array, p))
-
-
-# mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, mat2.array)
-    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
-    plan.target(out)
-    return out
-
-
-# bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, mat2.array)
-    plan = rules.gufunc(
-        "(b,m,k),(b,k,n)->(b,m,n)",
-        self.array,
-        mat2.array,
-        accepts="integer floating complex",
-        batched=False,
-    )
-    plan.target(out)
-    return out
-
-
-# mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
-def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, vec.array)
-    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
-    plan.target(out)
-    return out
-
-
-# dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
-def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, tensor.array)
-    plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
-    plan.target(out)
-    return out
-
-
-# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
-    plan.target(out)
-    return out
-
-
-# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
-def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.cross(self.array, other.array, dim)
-    plan.target(out)
-    return out
-
-
-# addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, mat1.array, mat2.array)
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
-    plan.target(out)
-    return out
-
-
-# addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    place_of(self.array, mat1.array, mat2.array)
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
-    plan.inplace(self)
-    return self
-
-
-# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, mat.array, vec.array)
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
-    plan.target(out)
-    return out
-
-
-# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    place_of(self.array, mat.array, vec.array)
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
-    plan.inplace(self)
-    return self
-
-
-# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, batch1.array, batch2.array)
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    plan.target(out)
-    return out
-
-
-# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    place_of(self.array, batch1.array, batch2.array)
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    plan.inplace(self)
-    return self
-
-
-# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, batch1.array, batch2.array)
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    plan.target(out)
-    return out
-
-
-# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    place_of(self.array, batch1.array, batch2.array)
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    plan.inplace(self)
-    return self
-
-
-# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, vec1.array, vec2.array)
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
-    plan.target(out)
-    return out
-
-
-# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    place_of(self.array, vec1.array, vec2.array)
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
-    plan.inplace(self)
-    return self
-
-
-# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def trace_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.trace(self.array)
-    plan.target(out)
-    return out
-
-
-# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def linalg_solve_triangular_out(
-    self: Tensor,
-    B: Tensor,
-    upper: bool,
-    left: bool,
-    unitriangular: bool,
-    out: Tensor,
-) -> Tensor:
-    place_of(self.array, B.array)
-    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
-    plan.target(out)
-    return out
-
-
-# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
-def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
-    place_of(self.array, input2.array)
-    plan = rules.solution("cholesky_solve", input2.array, self.array)
-    plan.target(out)
-    return out
-
-
-# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
-def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
-    plan.target(out)
-    return out
-
-
-# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
-#     Tensor(a!)
-def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
-    place_of(LU.array, pivots.array, B.array)
-    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
-    plan.target(out)
-    return out
-
-
 # _pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)
 def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
     plan = rules.pair_distances(self.array, p)
     plan.target(out)
     return out
+
+
+# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
+def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    return fake(place_of(x1.array, x2.array), rules.distances(x1.array, x2.array, p))
 
 
 # _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)

@@ -13,14 +13,38 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
     return fake(place_of(self.array, target_.array), rules.loss(self.array, target_.array, reduction))
 
 
+# mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
+    place_of(self.array, target_.array)
+    plan = rules.loss(self.array, target_.array, reduction)
+    plan.target(out)
+    return out
+
+
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
     return fake(place_of(self.array, target_.array), rules.smooth_l1_loss(self.array, target_.array, reduction, beta))
 
 
+# smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
+    place_of(self.array, target_.array)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
+    plan.target(out)
+    return out
+
+
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
     return fake(place_of(self.array, target_.array), rules.huber_loss(self.array, target_.array, reduction, delta))
+
+
+# huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
+    place_of(self.array, target_.array)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
+    plan.target(out)
+    return out
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
@@ -30,6 +54,22 @@ def binary_cross_entropy_default(self: Tensor, target_: Tensor, weight: Tensor |
         place_of(self.array, target_.array, weight_),
         rules.binary_loss(self.array, target_.array, weight_, reduction),
     )
+
+
+# binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out)
+#     -> Tensor(a!)
+def binary_cross_entropy_out(
+    self: Tensor,
+    target_: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    out: Tensor,
+) -> Tensor:
+    weight_ = None if weight is None else weight.array
+    place_of(self.array, target_.array, weight_)
+    plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
+    plan.target(out)
+    return out
 
 
 # nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
@@ -121,6 +161,24 @@ def multi_margin_loss_default(
     )
 
 
+# multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
+#     reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def multi_margin_loss_out(
+    self: Tensor,
+    target_: Tensor,
+    p: Any,
+    margin: Any,
+    weight: Tensor | None,
+    reduction: int,
+    out: Tensor,
+) -> Tensor:
+    weight_ = None if weight is None else weight.array
+    place_of(self.array, target_.array, weight_)
+    plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
+    plan.target(out)
+    return out
+
+
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
 def multilabel_margin_loss_forward_default(self: Tensor, target_: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
     place = place_of(self.array, target_.array)
@@ -161,83 +219,6 @@ def _ctc_loss_default(
     return fake(place, plan0), fake(place, plan1)
 
 
-# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
-#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
-def _ctc_loss_backward(
-    grad: Tensor,
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    neg_log_likelihood: Tensor,
-    log_alpha: Tensor,
-    blank: int,
-    zero_infinity: bool,
-) -> Tensor:
-    return fake(
-        place_of(grad.array, log_probs.array, targets.array, neg_log_likelihood.array, log_alpha.array),
-        rules.alignment_gradients(log_probs.array, targets.array, input_lengths, target_lengths, blank),
-    )
-
-
-# mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
-    place_of(self.array, target_.array)
-    plan = rules.loss(self.array, target_.array, reduction)
-    plan.target(out)
-    return out
-
-
-# smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
-    place_of(self.array, target_.array)
-    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
-    plan.target(out)
-    return out
-
-
-# huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
-    place_of(self.array, target_.array)
-    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
-    plan.target(out)
-    return out
-
-
-# binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out)
-#     -> Tensor(a!)
-def binary_cross_entropy_out(
-    self: Tensor,
-    target_: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    out: Tensor,
-) -> Tensor:
-    weight_ = None if weight is None else weight.array
-    place_of(self.array, target_.array, weight_)
-    plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
-    plan.target(out)
-    return out
-
-
-# multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
-#     reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def multi_margin_loss_out(
-    self: Tensor,
-    target_: Tensor,
-    p: Any,
-    margin: Any,
-    weight: Tensor | None,
-    reduction: int,
-    out: Tensor,
-) -> Tensor:
-    weight_ = None if weight is None else weight.array
-    place_of(self.array, target_.array, weight_)
-    plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
-    plan.target(out)
-    return out
-
-
 # _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
 #     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
 def _ctc_loss_out(
@@ -255,3 +236,22 @@ def _ctc_loss_out(
     plan0.target(out0)
     plan1.target(out1)
     return out0, out1
+
+
+# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+def _ctc_loss_backward(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
+) -> Tensor:
+    return fake(
+        place_of(grad.array, log_probs.array, targets.array, neg_log_likelihood.array, log_alpha.array),
+        rules.alignment_gradients(log_probs.array, targets.array, input_lengths, target_lengths, blank),
+    )

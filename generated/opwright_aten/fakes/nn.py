@@ -11,9 +11,23 @@ def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return fake(self.array.place, rules.normalized(self.array, dim, half_to_float))
 
 
+# _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
+def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    plan = rules.normalized(self.array, dim, half_to_float)
+    plan.target(out)
+    return out
+
+
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return fake(self.array.place, rules.normalized(self.array, dim, half_to_float))
+
+
+# _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
+def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    plan = rules.normalized(self.array, dim, half_to_float)
+    plan.target(out)
+    return out
 
 
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
@@ -28,9 +42,41 @@ def embedding_default(
     return fake(place_of(weight.array, indices.array), rules.embedding(weight.array, indices.array))
 
 
+# embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
+#     sparse=False, *, Tensor(a!) out) -> Tensor(a!)
+def embedding_out(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+    out: Tensor,
+) -> Tensor:
+    place_of(weight.array, indices.array)
+    plan = rules.embedding(weight.array, indices.array)
+    plan.target(out)
+    return out
+
+
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
 def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     return fake(place_of(self.array, indices.array), rules.embedding_renorm(self.array, indices.array))
+
+
+# embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
+def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
+    place_of(self.array, indices.array)
+    plan = rules.embedding_renorm(self.array, indices.array)
+    plan.target(out)
+    return out
+
+
+# embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
+def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    place_of(self.array, indices.array)
+    plan = rules.embedding_renorm(self.array, indices.array)
+    plan.inplace(self)
+    return self
 
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
@@ -39,6 +85,22 @@ def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple
     plan0 = rules.native_dropout(input.array, p, train)
     plan1 = rules.dropout_mask(input.array)
     return fake(place, plan0), fake(place, plan1)
+
+
+# native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!),
+#     Tensor(b!))
+def native_dropout_out(
+    input: Tensor,
+    p: float,
+    train: bool | None,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.native_dropout(input.array, p, train)
+    plan1 = rules.dropout_mask(input.array)
+    plan0.target(out0)
+    plan1.target(out1)
+    return out0, out1
 
 
 # _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
@@ -67,68 +129,6 @@ def _embedding_bag_default(
         padding_idx,
     )
     return fake(place, plan0), fake(place, plan1), fake(place, plan2), fake(place, plan3)
-
-
-# _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
-def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
-    plan.target(out)
-    return out
-
-
-# _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
-def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
-    plan.target(out)
-    return out
-
-
-# embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
-#     sparse=False, *, Tensor(a!) out) -> Tensor(a!)
-def embedding_out(
-    weight: Tensor,
-    indices: Tensor,
-    padding_idx: int,
-    scale_grad_by_freq: bool,
-    sparse: bool,
-    out: Tensor,
-) -> Tensor:
-    place_of(weight.array, indices.array)
-    plan = rules.embedding(weight.array, indices.array)
-    plan.target(out)
-    return out
-
-
-# embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
-def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
-    place_of(self.array, indices.array)
-    plan = rules.embedding_renorm(self.array, indices.array)
-    plan.target(out)
-    return out
-
-
-# embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
-def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    place_of(self.array, indices.array)
-    plan = rules.embedding_renorm(self.array, indices.array)
-    plan.inplace(self)
-    return self
-
-
-# native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!),
-#     Tensor(b!))
-def native_dropout_out(
-    input: Tensor,
-    p: float,
-    train: bool | None,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, p, train)
-    plan1 = rules.dropout_mask(input.array)
-    plan0.target(out0)
-    plan1.target(out1)
-    return out0, out1
 
 
 # _embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool

@@ -24,6 +24,30 @@ def native_layer_norm_default(
     return fake(place, plan0), fake(place, plan1), fake(place, plan2)
 
 
+# native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def native_layer_norm_out(
+    input: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    weight_ = None if weight is None else weight.array
+    bias_ = None if bias is None else bias.array
+    place_of(input.array, weight_, bias_)
+    plan0 = rules.layer_norm(input.array, normalized_shape, weight_, bias_)
+    plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
+    plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
+    plan0.target(out0)
+    plan1.target(out1)
+    plan2.target(out2)
+    return out0, out1, out2
+
+
 # native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
 #     eps) -> (Tensor, Tensor, Tensor)
 def native_group_norm_default(
@@ -43,6 +67,33 @@ def native_group_norm_default(
     plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
     plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
     return fake(place, plan0), fake(place, plan1), fake(place, plan2)
+
+
+# native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,
+#     float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def native_group_norm_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    weight_ = None if weight is None else weight.array
+    bias_ = None if bias is None else bias.array
+    place_of(input.array, weight_, bias_)
+    plan0 = rules.group_norm(input.array, weight_, bias_, N, C, HxW, group)
+    plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
+    plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
+    plan0.target(out0)
+    plan1.target(out1)
+    plan2.target(out2)
+    return out0, out1, out2
 
 
 # _native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
@@ -112,54 +163,3 @@ def _native_batch_norm_legit_no_stats_out(
     plan1.target(save_mean)
     plan2.target(save_invstd)
     return out, save_mean, save_invstd
-
-
-# native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def native_layer_norm_out(
-    input: Tensor,
-    normalized_shape: list[int],
-    weight: Tensor | None,
-    bias: Tensor | None,
-    eps: float,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    weight_ = None if weight is None else weight.array
-    bias_ = None if bias is None else bias.array
-    place_of(input.array, weight_, bias_)
-    plan0 = rules.layer_norm(input.array, normalized_shape, weight_, bias_)
-    plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
-    plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
-    plan0.target(out0)
-    plan1.target(out1)
-    plan2.target(out2)
-    return out0, out1, out2
-
-
-# native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,
-#     float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def native_group_norm_out(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    N: int,
-    C: int,
-    HxW: int,
-    group: int,
-    eps: float,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    weight_ = None if weight is None else weight.array
-    bias_ = None if bias is None else bias.array
-    place_of(input.array, weight_, bias_)
-    plan0 = rules.group_norm(input.array, weight_, bias_, N, C, HxW, group)
-    plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
-    plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
-    plan0.target(out0)
-    plan1.target(out1)
-    plan2.target(out2)
-    return out0, out1, out2

@@ -34,6 +34,39 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
+# add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, alpha=alpha)
+    plan.target(out)
+    return out
+
+
+# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, alpha=alpha)
+    plan.inplace(self)
+    return self
+
+
+# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        alpha != 1
+        or alpha is True
+        or other_.dtype is not self_.dtype
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+        or self_.base is not None
+        or other_.base is not None
+    ):
+        return add__Tensor(self, other, alpha)
+    return self
+
+
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, other, alpha=alpha))
@@ -50,6 +83,33 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     ):
         return add_Scalar(self, other, alpha)
     return fake_like(self_, self_.dtype)
+
+
+# add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
+def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other, alpha=alpha)
+    plan.target(out)
+    return out
+
+
+# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, alpha=alpha)
+    plan.inplace(self)
+    return self
+
+
+# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return add__Scalar(self, other, alpha)
+    return self
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -76,6 +136,40 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
+# sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+    plan.target(out)
+    return out
+
+
+# sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+    plan.inplace(self)
+    return self
+
+
+# sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        alpha != 1
+        or alpha is True
+        or other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_IUFC
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+        or self_.base is not None
+        or other_.base is not None
+    ):
+        return sub__Tensor(self, other, alpha)
+    return self
+
+
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return fake(
@@ -95,6 +189,33 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     ):
         return sub_Scalar(self, other, alpha)
     return fake_like(self_, self_.dtype)
+
+
+# sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
+def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+    plan.target(out)
+    return out
+
+
+# sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+    plan.inplace(self)
+    return self
+
+
+# sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return sub__Scalar(self, other, alpha)
+    return self
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -121,6 +242,14 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return fake_like(other_, other_.dtype)
 
 
+# rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+    plan.target(out)
+    return out
+
+
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return fake(
@@ -142,6 +271,13 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
+# rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
+def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+    plan.target(out)
+    return out
+
+
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, exact_scalars=True))
@@ -156,6 +292,37 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
+# mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+    plan.target(out)
+    return out
+
+
+# mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+    plan.inplace(self)
+    return self
+
+
+# mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+        or self_.base is not None
+        or other_.base is not None
+    ):
+        return mul__Tensor(self, other)
+    return self
+
+
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar(self: Tensor, other: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, other, exact_scalars=True))
@@ -167,6 +334,28 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul_Scalar(self, other)
     return fake_like(self_, self_.dtype)
+
+
+# mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other, exact_scalars=True)
+    plan.target(out)
+    return out
+
+
+# mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def mul__Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, exact_scalars=True)
+    plan.inplace(self)
+    return self
+
+
+# mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return mul__Scalar(self, other)
+    return self
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -191,6 +380,38 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
+# div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+    plan.target(out)
+    return out
+
+
+# div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+    plan.inplace(self)
+    return self
+
+
+# div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_FC
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+        or self_.base is not None
+        or other_.base is not None
+    ):
+        return div__Tensor(self, other)
+    return self
+
+
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar(self: Tensor, other: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True))
@@ -202,6 +423,28 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div_Scalar(self, other)
     return fake_like(self_, self_.dtype)
+
+
+# div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+    plan.target(out)
+    return out
+
+
+# div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def div__Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+    plan.inplace(self)
+    return self
+
+
+# div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return div__Scalar(self, other)
+    return self
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
@@ -230,6 +473,20 @@ def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tens
     return fake(self.array.place, rules.divided(self.array, other, rounding_mode))
 
 
+# div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
+def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
+    plan = rules.divided(self.array, other, rounding_mode)
+    plan.target(out)
+    return out
+
+
+# div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
+def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
+    plan = rules.divided(self.array, other, rounding_mode)
+    plan.inplace(self)
+    return self
+
+
 # floor_divide(Tensor self, Tensor other) -> Tensor
 def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
     return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer floating"))
@@ -256,9 +513,39 @@ def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer floating"))
 
 
+# floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan.target(out)
+    return out
+
+
+# floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan.inplace(self)
+    return self
+
+
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
 def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer floating"))
+
+
+# remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan.target(out)
+    return out
+
+
+# remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan.inplace(self)
+    return self
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
@@ -266,9 +553,30 @@ def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer floating"))
 
 
+# remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan.target(out)
+    return out
+
+
+# remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan.inplace(self)
+    return self
+
+
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     return fake(other.array.place, rules.pointwise(self, other.array, accepts="integer floating"))
+
+
+# remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self, other.array, accepts="integer floating")
+    plan.target(out)
+    return out
 
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
@@ -319,6 +627,13 @@ def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
     return fake(exponent.array.place, rules.power_of_number(self, exponent.array))
 
 
+# pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
+def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
+    plan = rules.power_of_number(self, exponent.array)
+    plan.target(out)
+    return out
+
+
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
     return fake(
@@ -339,6 +654,14 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     ):
         return maximum_default(self, other)
     return fake_like(self_, self_.dtype)
+
+
+# maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+    plan.target(out)
+    return out
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -363,6 +686,14 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
+# minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+    plan.target(out)
+    return out
+
+
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
     return fake(
@@ -383,685 +714,6 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     ):
         return atan2_default(self, other)
     return fake_like(self_, self_.dtype)
-
-
-# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    return fake(self.array.place, rules.clamped(self.array, min, max))
-
-
-# clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
-def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-    min_ = None if min is None else min.array
-    max_ = None if max is None else max.array
-    return fake(place_of(self.array, min_, max_), rules.clamped(self.array, min_, max_))
-
-
-# fmod.Tensor(Tensor self, Tensor other) -> Tensor
-def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer floating"))
-
-
-# fmod.Scalar(Tensor self, Scalar other) -> Tensor
-def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer floating"))
-
-
-# fmax(Tensor self, Tensor other) -> Tensor
-def fmax_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(self.array, other.array, accepts="bool integer floating"),
-    )
-
-
-# fmax(Tensor self, Tensor other) -> Tensor
-def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return fmax_default(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# fmin(Tensor self, Tensor other) -> Tensor
-def fmin_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(self.array, other.array, accepts="bool integer floating"),
-    )
-
-
-# fmin(Tensor self, Tensor other) -> Tensor
-def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return fmin_default(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# hypot(Tensor self, Tensor other) -> Tensor
-def hypot_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="floating"))
-
-
-# hypot(Tensor self, Tensor other) -> Tensor
-def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_F
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return hypot_default(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# copysign.Tensor(Tensor self, Tensor other) -> Tensor
-def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating"),
-    )
-
-
-# copysign.Tensor(Tensor self, Tensor other) -> Tensor
-def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_F
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return copysign_Tensor(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# copysign.Scalar(Tensor self, Scalar other) -> Tensor
-def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, kind="int_to_float", accepts="floating"))
-
-
-# copysign.Scalar(Tensor self, Scalar other) -> Tensor
-def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return copysign_Scalar(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# nextafter(Tensor self, Tensor other) -> Tensor
-def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating"),
-    )
-
-
-# nextafter(Tensor self, Tensor other) -> Tensor
-def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_F
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return nextafter_default(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# heaviside(Tensor self, Tensor values) -> Tensor
-def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, values.array),
-        rules.same_dtypes(self.array, values.array, accepts="bool integer floating"),
-    )
-
-
-# logaddexp(Tensor self, Tensor other) -> Tensor
-def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="floating complex"))
-
-
-# logaddexp2(Tensor self, Tensor other) -> Tensor
-def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="floating"))
-
-
-# logaddexp2(Tensor self, Tensor other) -> Tensor
-def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_F
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return logaddexp2_default(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# gcd(Tensor self, Tensor other) -> Tensor
-def gcd_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
-
-
-# gcd(Tensor self, Tensor other) -> Tensor
-def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_IU
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return gcd_default(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# lcm(Tensor self, Tensor other) -> Tensor
-def lcm_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
-
-
-# lcm(Tensor self, Tensor other) -> Tensor
-def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_IU
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return lcm_default(self, other)
-    return fake_like(self_, self_.dtype)
-
-
-# clamp_min(Tensor self, Scalar min) -> Tensor
-def clamp_min_default(self: Tensor, min: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, min, accepts="integer floating"))
-
-
-# clamp_min(Tensor self, Scalar min) -> Tensor
-def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(self, min)
-    return fake_like(self_, self_.dtype)
-
-
-# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
-def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, min.array),
-        rules.pointwise(self.array, min.array, accepts="bool integer floating"),
-    )
-
-
-# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
-def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
-    self_ = self.array
-    min_ = min.array
-    if (
-        min_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or min_.shape != self_.shape
-        or min_.place is not self_.place
-    ):
-        return clamp_min_Tensor(self, min)
-    return fake_like(self_, self_.dtype)
-
-
-# clamp_max(Tensor self, Scalar max) -> Tensor
-def clamp_max_default(self: Tensor, max: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, max, accepts="integer floating"))
-
-
-# clamp_max(Tensor self, Scalar max) -> Tensor
-def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(self, max)
-    return fake_like(self_, self_.dtype)
-
-
-# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
-def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, max.array),
-        rules.pointwise(self.array, max.array, accepts="bool integer floating"),
-    )
-
-
-# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
-def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
-    self_ = self.array
-    max_ = max.array
-    if (
-        max_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or max_.shape != self_.shape
-        or max_.place is not self_.place
-    ):
-        return clamp_max_Tensor(self, max)
-    return fake_like(self_, self_.dtype)
-
-
-# lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
-def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    return fake(
-        place_of(self.array, end.array),
-        rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,)),
-    )
-
-
-# lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
-def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, end.array, weight.array),
-        rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex"),
-    )
-
-
-# addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    return fake(
-        place_of(self.array, tensor1.array, tensor2.array),
-        rules.pointwise_with(
-            self.array,
-            tensor1.array,
-            tensor2.array,
-            numbers=(value,),
-            accepts="integer floating complex",
-        ),
-    )
-
-
-# addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    return fake(
-        place_of(self.array, tensor1.array, tensor2.array),
-        rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex"),
-    )
-
-
-# ldexp.Tensor(Tensor self, Tensor other) -> Tensor
-def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.scaled(self.array, other.array))
-
-
-# where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
-def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(condition.array, self.array, other.array),
-        rules.where(condition.array, self.array, other.array),
-    )
-
-
-# where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
-def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-    return fake(place_of(condition.array, other.array), rules.where(condition.array, self, other.array))
-
-
-# where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
-def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-    return fake(place_of(condition.array, self.array), rules.where(condition.array, self.array, other))
-
-
-# where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
-def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
-    return fake(condition.array.place, rules.where(condition.array, self, other))
-
-
-# add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    plan.target(out)
-    return out
-
-
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    plan.inplace(self)
-    return self
-
-
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        alpha != 1
-        or alpha is True
-        or other_.dtype is not self_.dtype
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-        or self_.base is not None
-        or other_.base is not None
-    ):
-        return add__Tensor(self, other, alpha)
-    return self
-
-
-# add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    plan.target(out)
-    return out
-
-
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    plan.inplace(self)
-    return self
-
-
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add__Scalar(self, other, alpha)
-    return self
-
-
-# sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    plan.target(out)
-    return out
-
-
-# sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    plan.inplace(self)
-    return self
-
-
-# sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        alpha != 1
-        or alpha is True
-        or other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_IUFC
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-        or self_.base is not None
-        or other_.base is not None
-    ):
-        return sub__Tensor(self, other, alpha)
-    return self
-
-
-# sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    plan.target(out)
-    return out
-
-
-# sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    plan.inplace(self)
-    return self
-
-
-# sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return sub__Scalar(self, other, alpha)
-    return self
-
-
-# rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    plan.target(out)
-    return out
-
-
-# rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    plan.target(out)
-    return out
-
-
-# mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-    plan.target(out)
-    return out
-
-
-# mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-    plan.inplace(self)
-    return self
-
-
-# mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-        or self_.base is not None
-        or other_.base is not None
-    ):
-        return mul__Tensor(self, other)
-    return self
-
-
-# mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, exact_scalars=True)
-    plan.target(out)
-    return out
-
-
-# mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def mul__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, exact_scalars=True)
-    plan.inplace(self)
-    return self
-
-
-# mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return mul__Scalar(self, other)
-    return self
-
-
-# div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-    plan.target(out)
-    return out
-
-
-# div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-    plan.inplace(self)
-    return self
-
-
-# div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_FC
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-        or self_.base is not None
-        or other_.base is not None
-    ):
-        return div__Tensor(self, other)
-    return self
-
-
-# div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-    plan.target(out)
-    return out
-
-
-# div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def div__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-    plan.inplace(self)
-    return self
-
-
-# div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return div__Scalar(self, other)
-    return self
-
-
-# div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
-def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
-    plan.target(out)
-    return out
-
-
-# div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
-def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
-    plan.inplace(self)
-    return self
-
-
-# floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    plan.inplace(self)
-    return self
-
-
-# remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    plan.inplace(self)
-    return self
-
-
-# remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    plan.inplace(self)
-    return self
-
-
-# remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
-def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
-    plan = rules.power_of_number(self, exponent.array)
-    plan.target(out)
-    return out
-
-
-# maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    plan.target(out)
-    return out
-
-
-# minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    plan.target(out)
-    return out
 
 
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1096,6 +748,11 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
+    return fake(self.array.place, rules.clamped(self.array, min, max))
+
+
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
     plan = rules.clamped(self.array, min, max)
@@ -1108,6 +765,13 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
     plan = rules.clamped(self.array, min, max)
     plan.inplace(self)
     return self
+
+
+# clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
+def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    min_ = None if min is None else min.array
+    max_ = None if max is None else max.array
+    return fake(place_of(self.array, min_, max_), rules.clamped(self.array, min_, max_))
 
 
 # clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -1130,6 +794,11 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     return self
 
 
+# fmod.Tensor(Tensor self, Tensor other) -> Tensor
+def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer floating"))
+
+
 # fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -1146,6 +815,11 @@ def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# fmod.Scalar(Tensor self, Scalar other) -> Tensor
+def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, accepts="integer floating"))
+
+
 # fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
@@ -1160,6 +834,28 @@ def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# fmax(Tensor self, Tensor other) -> Tensor
+def fmax_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, accepts="bool integer floating"),
+    )
+
+
+# fmax(Tensor self, Tensor other) -> Tensor
+def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return fmax_default(self, other)
+    return fake_like(self_, self_.dtype)
+
+
 # fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -1168,12 +864,53 @@ def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# fmin(Tensor self, Tensor other) -> Tensor
+def fmin_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, accepts="bool integer floating"),
+    )
+
+
+# fmin(Tensor self, Tensor other) -> Tensor
+def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return fmin_default(self, other)
+    return fake_like(self_, self_.dtype)
+
+
 # fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     plan.target(out)
     return out
+
+
+# hypot(Tensor self, Tensor other) -> Tensor
+def hypot_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="floating"))
+
+
+# hypot(Tensor self, Tensor other) -> Tensor
+def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_F
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return hypot_default(self, other)
+    return fake_like(self_, self_.dtype)
 
 
 # hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1208,6 +945,28 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# copysign.Tensor(Tensor self, Tensor other) -> Tensor
+def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating"),
+    )
+
+
+# copysign.Tensor(Tensor self, Tensor other) -> Tensor
+def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_F
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return copysign_Tensor(self, other)
+    return fake_like(self_, self_.dtype)
+
+
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -1240,6 +999,19 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# copysign.Scalar(Tensor self, Scalar other) -> Tensor
+def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, kind="int_to_float", accepts="floating"))
+
+
+# copysign.Scalar(Tensor self, Scalar other) -> Tensor
+def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return copysign_Scalar(self, other)
+    return fake_like(self_, self_.dtype)
+
+
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
@@ -1260,6 +1032,28 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign__Scalar(self, other)
     return self
+
+
+# nextafter(Tensor self, Tensor other) -> Tensor
+def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating"),
+    )
+
+
+# nextafter(Tensor self, Tensor other) -> Tensor
+def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_F
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return nextafter_default(self, other)
+    return fake_like(self_, self_.dtype)
 
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1294,6 +1088,14 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# heaviside(Tensor self, Tensor values) -> Tensor
+def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, values.array),
+        rules.same_dtypes(self.array, values.array, accepts="bool integer floating"),
+    )
+
+
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
 def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, values.array)
@@ -1310,6 +1112,11 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     return self
 
 
+# logaddexp(Tensor self, Tensor other) -> Tensor
+def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="floating complex"))
+
+
 # logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -1318,12 +1125,50 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# logaddexp2(Tensor self, Tensor other) -> Tensor
+def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="floating"))
+
+
+# logaddexp2(Tensor self, Tensor other) -> Tensor
+def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_F
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return logaddexp2_default(self, other)
+    return fake_like(self_, self_.dtype)
+
+
 # logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="floating")
     plan.target(out)
     return out
+
+
+# gcd(Tensor self, Tensor other) -> Tensor
+def gcd_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
+
+
+# gcd(Tensor self, Tensor other) -> Tensor
+def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_IU
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return gcd_default(self, other)
+    return fake_like(self_, self_.dtype)
 
 
 # gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1358,6 +1203,25 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# lcm(Tensor self, Tensor other) -> Tensor
+def lcm_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, accepts="integer"))
+
+
+# lcm(Tensor self, Tensor other) -> Tensor
+def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_IU
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return lcm_default(self, other)
+    return fake_like(self_, self_.dtype)
+
+
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -1390,6 +1254,19 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# clamp_min(Tensor self, Scalar min) -> Tensor
+def clamp_min_default(self: Tensor, min: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, min, accepts="integer floating"))
+
+
+# clamp_min(Tensor self, Scalar min) -> Tensor
+def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
+        return clamp_min_default(self, min)
+    return fake_like(self_, self_.dtype)
+
+
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, min, accepts="integer floating")
@@ -1410,6 +1287,28 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min__default(self, min)
     return self
+
+
+# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, min.array),
+        rules.pointwise(self.array, min.array, accepts="bool integer floating"),
+    )
+
+
+# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
+    self_ = self.array
+    min_ = min.array
+    if (
+        min_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or min_.shape != self_.shape
+        or min_.place is not self_.place
+    ):
+        return clamp_min_Tensor(self, min)
+    return fake_like(self_, self_.dtype)
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
@@ -1444,6 +1343,19 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     return self
 
 
+# clamp_max(Tensor self, Scalar max) -> Tensor
+def clamp_max_default(self: Tensor, max: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, max, accepts="integer floating"))
+
+
+# clamp_max(Tensor self, Scalar max) -> Tensor
+def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
+        return clamp_max_default(self, max)
+    return fake_like(self_, self_.dtype)
+
+
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, max, accepts="integer floating")
@@ -1464,6 +1376,28 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max__default(self, max)
     return self
+
+
+# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
+def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, max.array),
+        rules.pointwise(self.array, max.array, accepts="bool integer floating"),
+    )
+
+
+# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
+def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
+    self_ = self.array
+    max_ = max.array
+    if (
+        max_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or max_.shape != self_.shape
+        or max_.place is not self_.place
+    ):
+        return clamp_max_Tensor(self, max)
+    return fake_like(self_, self_.dtype)
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
@@ -1498,6 +1432,14 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     return self
 
 
+# lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
+def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    return fake(
+        place_of(self.array, end.array),
+        rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,)),
+    )
+
+
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tensor:
     place_of(self.array, end.array)
@@ -1514,6 +1456,14 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     return self
 
 
+# lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, end.array, weight.array),
+        rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex"),
+    )
+
+
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, end.array, weight.array)
@@ -1528,6 +1478,20 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
     plan.inplace(self)
     return self
+
+
+# addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    return fake(
+        place_of(self.array, tensor1.array, tensor2.array),
+        rules.pointwise_with(
+            self.array,
+            tensor1.array,
+            tensor2.array,
+            numbers=(value,),
+            accepts="integer floating complex",
+        ),
+    )
 
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
@@ -1558,6 +1522,14 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     return self
 
 
+# addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    return fake(
+        place_of(self.array, tensor1.array, tensor2.array),
+        rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex"),
+    )
+
+
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
@@ -1572,6 +1544,11 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     plan.inplace(self)
     return self
+
+
+# ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.scaled(self.array, other.array))
 
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1590,9 +1567,32 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(condition.array, self.array, other.array),
+        rules.where(condition.array, self.array, other.array),
+    )
+
+
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(condition.array, self.array, other.array)
     plan = rules.where(condition.array, self.array, other.array)
     plan.target(out)
     return out
+
+
+# where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
+def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
+    return fake(place_of(condition.array, other.array), rules.where(condition.array, self, other.array))
+
+
+# where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
+def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
+    return fake(place_of(condition.array, self.array), rules.where(condition.array, self.array, other))
+
+
+# where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
+def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
+    return fake(condition.array.place, rules.where(condition.array, self, other))

@@ -16,14 +16,36 @@ def special_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
     )
 
 
+# special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
@@ -34,14 +56,36 @@ def special_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
     )
 
 
+# special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
@@ -52,14 +96,36 @@ def special_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
     )
 
 
+# special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
@@ -70,14 +136,36 @@ def special_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
     )
 
 
+# special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor
@@ -88,14 +176,36 @@ def special_shifted_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tens
     )
 
 
+# special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
@@ -106,14 +216,36 @@ def special_shifted_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tens
     )
 
 
+# special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
@@ -124,14 +256,36 @@ def special_shifted_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tens
     )
 
 
+# special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
@@ -142,14 +296,36 @@ def special_shifted_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tens
     )
 
 
+# special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_shifted_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor
@@ -160,14 +336,36 @@ def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
     )
 
 
+# special_hermite_polynomial_h.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_hermite_polynomial_h.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_hermite_polynomial_h_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_hermite_polynomial_h.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor
@@ -178,14 +376,36 @@ def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
     )
 
 
+# special_hermite_polynomial_he.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_hermite_polynomial_he.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_hermite_polynomial_he_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_hermite_polynomial_he.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor
@@ -196,14 +416,36 @@ def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
     )
 
 
+# special_laguerre_polynomial_l.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    place_of(x.array, n.array)
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
     return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_laguerre_polynomial_l.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_laguerre_polynomial_l_n_scalar(x: Tensor, n: Any) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_laguerre_polynomial_l.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor
@@ -214,258 +456,6 @@ def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
     )
 
 
-# special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
-    return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
-
-
-# special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
-    return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
-
-
-# special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_shifted_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_hermite_polynomial_h.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_hermite_polynomial_h.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_hermite_polynomial_h.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_hermite_polynomial_he.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_hermite_polynomial_he.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_hermite_polynomial_he.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_laguerre_polynomial_l.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    place_of(x.array, n.array)
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_laguerre_polynomial_l.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_laguerre_polynomial_l.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
 # special_legendre_polynomial_p.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     place_of(x.array, n.array)
@@ -474,11 +464,21 @@ def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     return out
 
 
+# special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
+    return fake(n.array.place, rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64"))
+
+
 # special_legendre_polynomial_p.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
     return out
+
+
+# special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
+    return fake(x.array.place, rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64"))
 
 
 # special_legendre_polynomial_p.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)

@@ -188,6 +188,34 @@ def avg_pool2d_default(
     )
 
 
+# avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
+#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
+def avg_pool2d_out(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.pool(
+        self.array,
+        2,
+        kernel_size,
+        stride,
+        padding,
+        [1],
+        ceil_mode,
+        name="avg_pool2d",
+        accepts="int64 floating",
+        divisor=divisor_override,
+    )
+    plan.target(out)
+    return out
+
+
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
 def avg_pool3d_default(
@@ -216,14 +244,56 @@ def avg_pool3d_default(
     )
 
 
+# avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
+#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
+def avg_pool3d_out(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.pool(
+        self.array,
+        3,
+        kernel_size,
+        stride,
+        padding,
+        [1],
+        ceil_mode,
+        name="avg_pool3d",
+        accepts="int64 float32 float64",
+        divisor=divisor_override,
+    )
+    plan.target(out)
+    return out
+
+
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
     return fake(self.array.place, rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d"))
 
 
+# _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
+    plan.target(out)
+    return out
+
+
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
     return fake(self.array.place, rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d"))
+
+
+# _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
+    plan.target(out)
+    return out
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
@@ -280,6 +350,14 @@ def max_unpool2d_default(self: Tensor, indices: Tensor, output_size: list[int]) 
     )
 
 
+# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    place_of(self.array, indices.array)
+    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
+    plan.target(out)
+    return out
+
+
 # max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
 def max_unpool3d_default(
     self: Tensor,
@@ -292,6 +370,22 @@ def max_unpool3d_default(
         place_of(self.array, indices.array),
         rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d"),
     )
+
+
+# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def max_unpool3d_out(
+    self: Tensor,
+    indices: Tensor,
+    output_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    out: Tensor,
+) -> Tensor:
+    place_of(self.array, indices.array)
+    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
+    plan.target(out)
+    return out
 
 
 # fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
@@ -414,97 +508,3 @@ def fractional_max_pool3d_output(
     plan0.target(output)
     plan1.target(indices)
     return output, indices
-
-
-# avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
-def avg_pool2d_out(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool2d",
-        accepts="int64 floating",
-        divisor=divisor_override,
-    )
-    plan.target(out)
-    return out
-
-
-# avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
-def avg_pool3d_out(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool3d",
-        accepts="int64 float32 float64",
-        divisor=divisor_override,
-    )
-    plan.target(out)
-    return out
-
-
-# _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
-    plan.target(out)
-    return out
-
-
-# _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
-    plan.target(out)
-    return out
-
-
-# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    place_of(self.array, indices.array)
-    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
-    plan.target(out)
-    return out
-
-
-# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
-#     out) -> Tensor(a!)
-def max_unpool3d_out(
-    self: Tensor,
-    indices: Tensor,
-    output_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    out: Tensor,
-) -> Tensor:
-    place_of(self.array, indices.array)
-    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
-    plan.target(out)
-    return out

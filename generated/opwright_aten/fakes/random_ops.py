@@ -24,6 +24,20 @@ def uniform_default(self: Tensor, from_: float, to: float, generator: Generator 
     return fake(self.array.place, rules.uniform(self.array, from_, to))
 
 
+# uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.uniform(self.array, from_, to)
+    plan.target(out)
+    return out
+
+
+# uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
+def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
+    plan = rules.uniform(self.array, from_, to)
+    plan.inplace(self)
+    return self
+
+
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     return fake(self.array.place, rules.normal(self.array, std))
@@ -48,9 +62,37 @@ def exponential_default(self: Tensor, lambd: float, generator: Generator | None)
     return fake(self.array.place, rules.positive(self.array, "exponential_", "lambda", lambd))
 
 
+# exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
+    plan.target(out)
+    return out
+
+
+# exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
+def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
+    plan.inplace(self)
+    return self
+
+
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     return fake(self.array.place, rules.geometric(self.array, p))
+
+
+# geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.geometric(self.array, p)
+    plan.target(out)
+    return out
+
+
+# geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
+def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    plan = rules.geometric(self.array, p)
+    plan.inplace(self)
+    return self
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
@@ -58,9 +100,37 @@ def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generat
     return fake(self.array.place, rules.positive(self.array, "cauchy_", "sigma", sigma))
 
 
+# cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
+    plan.target(out)
+    return out
+
+
+# cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
+def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
+    plan.inplace(self)
+    return self
+
+
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     return fake(self.array.place, rules.positive(self.array, "log_normal_", "std", std))
+
+
+# log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.positive(self.array, "log_normal_", "std", std)
+    plan.target(out)
+    return out
+
+
+# log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
+def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    plan = rules.positive(self.array, "log_normal_", "std", std)
+    plan.inplace(self)
+    return self
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
@@ -68,9 +138,37 @@ def random_from(self: Tensor, from_: int, to: int | None, generator: Generator |
     return fake(self.array.place, rules.integers(self.array, from_, to))
 
 
+# random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.integers(self.array, from_, to)
+    plan.target(out)
+    return out
+
+
+# random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
+def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
+    plan = rules.integers(self.array, from_, to)
+    plan.inplace(self)
+    return self
+
+
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     return fake(self.array.place, rules.integers(self.array, 0, to))
+
+
+# random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.integers(self.array, 0, to)
+    plan.target(out)
+    return out
+
+
+# random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
+def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
+    plan = rules.integers(self.array, 0, to)
+    plan.inplace(self)
+    return self
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
@@ -78,9 +176,30 @@ def random_default(self: Tensor, generator: Generator | None) -> Tensor:
     return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
 
 
+# random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan.target(out)
+    return out
+
+
+# random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+def random__default(self: Tensor, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan.inplace(self)
+    return self
+
+
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     return fake(self.array.place, rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format"))
+
+
+# bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    plan.target(out)
+    return out
 
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
@@ -110,140 +229,6 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Te
     )
 
 
-# poisson(Tensor self, Generator? generator=None) -> Tensor
-def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format"))
-
-
-# binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
-def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
-    return fake(place_of(count.array, prob.array), rules.binomial(count.array, prob.array))
-
-
-# multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
-def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.multinomial(self.array, num_samples, replacement))
-
-
-# uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
-    plan.target(out)
-    return out
-
-
-# uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
-def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
-    plan.inplace(self)
-    return self
-
-
-# exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
-    plan.target(out)
-    return out
-
-
-# exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
-def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
-    plan.inplace(self)
-    return self
-
-
-# geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.geometric(self.array, p)
-    plan.target(out)
-    return out
-
-
-# geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
-def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.geometric(self.array, p)
-    plan.inplace(self)
-    return self
-
-
-# cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
-    plan.target(out)
-    return out
-
-
-# cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
-def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
-    plan.inplace(self)
-    return self
-
-
-# log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
-    plan.target(out)
-    return out
-
-
-# log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
-def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
-    plan.inplace(self)
-    return self
-
-
-# random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
-    plan.target(out)
-    return out
-
-
-# random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
-def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
-    plan.inplace(self)
-    return self
-
-
-# random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
-    plan.target(out)
-    return out
-
-
-# random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
-def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
-    plan.inplace(self)
-    return self
-
-
-# random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
-    plan.target(out)
-    return out
-
-
-# random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-def random__default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
-    plan.inplace(self)
-    return self
-
-
-# bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
-    plan.target(out)
-    return out
-
-
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
     place_of(self.array, p.array)
@@ -260,11 +245,21 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     return self
 
 
+# poisson(Tensor self, Generator? generator=None) -> Tensor
+def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
+    return fake(self.array.place, rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format"))
+
+
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
     plan.target(out)
     return out
+
+
+# binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
+def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
+    return fake(place_of(count.array, prob.array), rules.binomial(count.array, prob.array))
 
 
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -273,6 +268,11 @@ def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: 
     plan = rules.binomial(count.array, prob.array)
     plan.target(out)
     return out
+
+
+# multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
+def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
+    return fake(self.array.place, rules.multinomial(self.array, num_samples, replacement))
 
 
 # multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!)

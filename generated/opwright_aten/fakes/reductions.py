@@ -16,12 +16,26 @@ def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     )
 
 
+# sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan.target(out)
+    return out
+
+
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     return fake(
         self.array.place,
         rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True),
     )
+
+
+# sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan.target(out)
+    return out
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -32,12 +46,26 @@ def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     )
 
 
+# prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan.target(out)
+    return out
+
+
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     return fake(
         self.array.place,
         rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True),
     )
+
+
+# prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan.target(out)
+    return out
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -57,6 +85,13 @@ def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
     return fake(self.array.place, rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only"))
 
 
+# mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
+    plan.target(out)
+    return out
+
+
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return fake(
@@ -65,12 +100,26 @@ def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     )
 
 
+# amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan.target(out)
+    return out
+
+
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return fake(
         self.array.place,
         rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True),
     )
+
+
+# amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan.target(out)
+    return out
 
 
 # any(Tensor self) -> Tensor
@@ -90,12 +139,26 @@ def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="truth", combines=True))
 
 
+# any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan.target(out)
+    return out
+
+
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     return fake(
         self.array.place,
         rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True),
     )
+
+
+# any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan.target(out)
+    return out
 
 
 # all(Tensor self) -> Tensor
@@ -115,12 +178,26 @@ def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="truth", combines=True))
 
 
+# all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan.target(out)
+    return out
+
+
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     return fake(
         self.array.place,
         rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True),
     )
+
+
+# all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan.target(out)
+    return out
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
@@ -131,12 +208,26 @@ def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     )
 
 
+# argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan.target(out)
+    return out
+
+
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     return fake(
         self.array.place,
         rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating"),
     )
+
+
+# argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan.target(out)
+    return out
 
 
 # max(Tensor self) -> Tensor
@@ -210,9 +301,25 @@ def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
     return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex"))
 
 
+# var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan.target(out)
+    return out
+
+
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
     return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex"))
+
+
+# std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan.target(out)
+    return out
 
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -230,9 +337,30 @@ def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DT
     )
 
 
+# nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
+    plan.target(out)
+    return out
+
+
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
     return fake(self.array.place, rules.reduce(self.array, dim, False, kind="long"))
+
+
+# count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
+def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan.target(out)
+    return out
 
 
 # count_nonzero(Tensor self, int? dim=None) -> Tensor
@@ -240,9 +368,23 @@ def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
     return fake(self.array.place, rules.reduce(self.array, dim, False, kind="long"))
 
 
+# count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
+def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan.target(out)
+    return out
+
+
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return fake(self.array.place, rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True))
+
+
+# logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
+    plan.target(out)
+    return out
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
@@ -275,9 +417,31 @@ def linalg_vector_norm_default(
     return fake(self.array.place, rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype))
 
 
+# linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
+#     dtype=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_vector_norm_out(
+    self: Tensor,
+    ord: Any,
+    dim: list[int] | None,
+    keepdim: bool,
+    dtype: DType | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
+    plan.target(out)
+    return out
+
+
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 def norm_Scalar(self: Tensor, p: Any) -> Tensor:
     return fake(self.array.place, rules.norm(self.array, p))
+
+
+# norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
+def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
+    plan = rules.norm(self.array, p)
+    plan.target(out)
+    return out
 
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
@@ -285,9 +449,23 @@ def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
     return fake(self.array.place, rules.norm(self.array, p, compute_dtype=dtype))
 
 
+# norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
+def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
+    plan.target(out)
+    return out
+
+
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
     return fake(self.array.place, rules.norm(self.array, p, dim, keepdim))
+
+
+# norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.norm(self.array, p, dim, keepdim)
+    plan.target(out)
+    return out
 
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
@@ -310,6 +488,23 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return fake(place, plan0), fake(place, plan1)
 
 
+# var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
+#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def var_mean_correction_out(
+    self: Tensor,
+    dim: list[int] | None,
+    correction: Any,
+    keepdim: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0.target(out0)
+    plan1.target(out1)
+    return out0, out1
+
+
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
     place = self.array.place
@@ -318,14 +513,59 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return fake(place, plan0), fake(place, plan1)
 
 
+# std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
+#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def std_mean_correction_out(
+    self: Tensor,
+    dim: list[int] | None,
+    correction: Any,
+    keepdim: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0.target(out0)
+    plan1.target(out1)
+    return out0, out1
+
+
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return fake(self.array.place, rules.scan(self.array, dim, compute_dtype=dtype))
 
 
+# cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan.target(out)
+    return out
+
+
+# cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
+def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan.inplace(self)
+    return self
+
+
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return fake(self.array.place, rules.scan(self.array, dim, compute_dtype=dtype))
+
+
+# cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan.target(out)
+    return out
+
+
+# cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
+def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan.inplace(self)
+    return self
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
@@ -367,256 +607,16 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
     return fake(self.array.place, rules.scan(self.array, dim, kind="default", accepts="floating complex"))
 
 
+# logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
+def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
+    plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
+    plan.target(out)
+    return out
+
+
 # hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
 def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
     return fake(
         self.array.place,
         rules.reduce(self.array, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating"),
     )
-
-
-# sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
-    plan.target(out)
-    return out
-
-
-# sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
-    plan.target(out)
-    return out
-
-
-# prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
-    plan.target(out)
-    return out
-
-
-# prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
-    plan.target(out)
-    return out
-
-
-# mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
-    plan.target(out)
-    return out
-
-
-# amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
-    plan.target(out)
-    return out
-
-
-# amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
-    plan.target(out)
-    return out
-
-
-# any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
-    plan.target(out)
-    return out
-
-
-# any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
-    plan.target(out)
-    return out
-
-
-# all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
-    plan.target(out)
-    return out
-
-
-# all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
-    plan.target(out)
-    return out
-
-
-# argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan.target(out)
-    return out
-
-
-# std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan.target(out)
-    return out
-
-
-# nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(
-        self.array,
-        dim,
-        keepdim,
-        compute_dtype=dtype,
-        kind="int_to_long",
-        accepts="bool integer floating",
-    )
-    plan.target(out)
-    return out
-
-
-# count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
-def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
-    plan.target(out)
-    return out
-
-
-# count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
-def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
-    plan.target(out)
-    return out
-
-
-# logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
-    plan.target(out)
-    return out
-
-
-# linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
-#     dtype=None, Tensor(a!) out) -> Tensor(a!)
-def linalg_vector_norm_out(
-    self: Tensor,
-    ord: Any,
-    dim: list[int] | None,
-    keepdim: bool,
-    dtype: DType | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
-    plan.target(out)
-    return out
-
-
-# norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
-def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p)
-    plan.target(out)
-    return out
-
-
-# norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
-def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, compute_dtype=dtype)
-    plan.target(out)
-    return out
-
-
-# norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim)
-    plan.target(out)
-    return out
-
-
-# var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
-#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def var_mean_correction_out(
-    self: Tensor,
-    dim: list[int] | None,
-    correction: Any,
-    keepdim: bool,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
-    plan0.target(out0)
-    plan1.target(out1)
-    return out0, out1
-
-
-# std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
-#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def std_mean_correction_out(
-    self: Tensor,
-    dim: list[int] | None,
-    correction: Any,
-    keepdim: bool,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
-    plan0.target(out0)
-    plan1.target(out1)
-    return out0, out1
-
-
-# cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    plan.target(out)
-    return out
-
-
-# cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    plan.inplace(self)
-    return self
-
-
-# cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    plan.target(out)
-    return out
-
-
-# cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    plan.inplace(self)
-    return self
-
-
-# logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
-def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
-    plan.target(out)
-    return out

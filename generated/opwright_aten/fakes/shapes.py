@@ -26,9 +26,23 @@ def flip_default(self: Tensor, dims: list[int]) -> Tensor:
     return fake(self.array.place, rules.flipped(self.array, dims))
 
 
+# flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
+def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
+    plan = rules.flipped(self.array, dims)
+    plan.target(out)
+    return out
+
+
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
     return fake(self.array.place, rules.rolled(self.array, shifts, dims))
+
+
+# roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
+def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> Tensor:
+    plan = rules.rolled(self.array, shifts, dims)
+    plan.target(out)
+    return out
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
@@ -36,9 +50,23 @@ def rot90_default(self: Tensor, k: int, dims: list[int]) -> Tensor:
     return fake(self.array.place, rules.rotated(self.array, k, dims))
 
 
+# rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
+def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
+    plan = rules.rotated(self.array, k, dims)
+    plan.target(out)
+    return out
+
+
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor
 def channel_shuffle_default(self: Tensor, groups: int) -> Tensor:
     return fake(self.array.place, rules.shuffled(self.array, groups))
+
+
+# channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
+def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
+    plan = rules.shuffled(self.array, groups)
+    plan.target(out)
+    return out
 
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
@@ -46,9 +74,23 @@ def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
     return fake(self.array.place, rules.pixels_from_channels(self.array, upscale_factor))
 
 
+# pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
+def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
+    plan = rules.pixels_from_channels(self.array, upscale_factor)
+    plan.target(out)
+    return out
+
+
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
 def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
     return fake(self.array.place, rules.channels_from_pixels(self.array, downscale_factor))
+
+
+# pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
+def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Tensor:
+    plan = rules.channels_from_pixels(self.array, downscale_factor)
+    plan.target(out)
+    return out
 
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
@@ -56,9 +98,23 @@ def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tens
     return fake(self.array.place, rules.narrowed(self.array, dim, start, length))
 
 
+# narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
+def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
+    plan = rules.narrowed(self.array, dim, start, length)
+    plan.target(out)
+    return out
+
+
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     return fake(self.array.place, rules.repeated(self.array, repeats))
+
+
+# repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
+def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
+    plan = rules.repeated(self.array, repeats)
+    plan.target(out)
+    return out
 
 
 # repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
@@ -73,9 +129,25 @@ def block_diag_default(tensors: list[Tensor]) -> Tensor:
     return fake(place_of(*tensors_), rules.block_diagonal(tensors_))
 
 
+# block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
+def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    place_of(*tensors_)
+    plan = rules.block_diagonal(tensors_)
+    plan.target(out)
+    return out
+
+
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return fake(self.array.place, rules.with_diagonal(self.array, offset, dim1, dim2))
+
+
+# diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
+def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+    plan = rules.with_diagonal(self.array, offset, dim1, dim2)
+    plan.target(out)
+    return out
 
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
@@ -111,123 +183,6 @@ def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None
     return fake(place_of(self.array, src.array), rules.slice_overlaid(self.array, src.array, dim, start, end, step))
 
 
-# select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
-def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.selection_overlaid(self.array, src.array, dim, index))
-
-
-# diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
-def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2))
-
-
-# constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
-def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    return fake(self.array.place, rules.padded(self.array, pad, value=value))
-
-
-# reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    return fake(self.array.place, rules.reflected(self.array, padding, spatial=1))
-
-
-# reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    return fake(self.array.place, rules.reflected(self.array, padding, spatial=2))
-
-
-# reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    return fake(self.array.place, rules.reflected(self.array, padding, spatial=3))
-
-
-# replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    return fake(self.array.place, rules.replicated(self.array, padding, spatial=1))
-
-
-# replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    return fake(self.array.place, rules.replicated(self.array, padding, spatial=2))
-
-
-# replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    return fake(self.array.place, rules.replicated(self.array, padding, spatial=3))
-
-
-# flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
-def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.flipped(self.array, dims)
-    plan.target(out)
-    return out
-
-
-# roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
-def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.rolled(self.array, shifts, dims)
-    plan.target(out)
-    return out
-
-
-# rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
-def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.rotated(self.array, k, dims)
-    plan.target(out)
-    return out
-
-
-# channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
-def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
-    plan = rules.shuffled(self.array, groups)
-    plan.target(out)
-    return out
-
-
-# pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
-def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
-    plan = rules.pixels_from_channels(self.array, upscale_factor)
-    plan.target(out)
-    return out
-
-
-# pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
-def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Tensor:
-    plan = rules.channels_from_pixels(self.array, downscale_factor)
-    plan.target(out)
-    return out
-
-
-# narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
-def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
-    plan = rules.narrowed(self.array, dim, start, length)
-    plan.target(out)
-    return out
-
-
-# repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
-def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
-    plan = rules.repeated(self.array, repeats)
-    plan.target(out)
-    return out
-
-
-# block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
-def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    place_of(*tensors_)
-    plan = rules.block_diagonal(tensors_)
-    plan.target(out)
-    return out
-
-
-# diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
-def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    plan = rules.with_diagonal(self.array, offset, dim1, dim2)
-    plan.target(out)
-    return out
-
-
 # slice_scatter.out(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *,
 #     Tensor(a!) out) -> Tensor(a!)
 def slice_scatter_out(
@@ -245,12 +200,22 @@ def slice_scatter_out(
     return out
 
 
+# select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
+def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    return fake(place_of(self.array, src.array), rules.selection_overlaid(self.array, src.array, dim, index))
+
+
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
     place_of(self.array, src.array)
     plan = rules.selection_overlaid(self.array, src.array, dim, index)
     plan.target(out)
     return out
+
+
+# diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
+def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    return fake(place_of(self.array, src.array), rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2))
 
 
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -261,11 +226,21 @@ def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2
     return out
 
 
+# constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
+def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
+    return fake(self.array.place, rules.padded(self.array, pad, value=value))
+
+
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
     plan = rules.padded(self.array, pad, value=value)
     plan.target(out)
     return out
+
+
+# reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
+    return fake(self.array.place, rules.reflected(self.array, padding, spatial=1))
 
 
 # reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
@@ -275,11 +250,21 @@ def reflection_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     return out
 
 
+# reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
+    return fake(self.array.place, rules.reflected(self.array, padding, spatial=2))
+
+
 # reflection_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.reflected(self.array, padding, spatial=2)
     plan.target(out)
     return out
+
+
+# reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
+    return fake(self.array.place, rules.reflected(self.array, padding, spatial=3))
 
 
 # reflection_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
@@ -289,6 +274,11 @@ def reflection_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     return out
 
 
+# replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
+    return fake(self.array.place, rules.replicated(self.array, padding, spatial=1))
+
+
 # replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=1)
@@ -296,11 +286,21 @@ def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
     return out
 
 
+# replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
+    return fake(self.array.place, rules.replicated(self.array, padding, spatial=2))
+
+
 # replication_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=2)
     plan.target(out)
     return out
+
+
+# replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
+    return fake(self.array.place, rules.replicated(self.array, padding, spatial=3))
 
 
 # replication_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)

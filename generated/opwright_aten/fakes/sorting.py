@@ -109,6 +109,13 @@ def median_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.reduce(self.array, None, False, accepts="integer floating"))
 
 
+# median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def median_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    plan.target(out)
+    return out
+
+
 # median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     place = self.array.place
@@ -130,6 +137,13 @@ def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, ind
 # nanmedian(Tensor self) -> Tensor
 def nanmedian_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.reduce(self.array, None, False, accepts="integer floating"))
+
+
+# nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    plan.target(out)
+    return out
 
 
 # nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -266,6 +280,24 @@ def searchsorted_Tensor(
     )
 
 
+# searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
+#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
+def searchsorted_Tensor_out(
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
+) -> Tensor:
+    sorter_ = None if sorter is None else sorter.array
+    place_of(sorted_sequence.array, self.array, sorter_)
+    plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
+    plan.target(out)
+    return out
+
+
 # searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
 #     side=None, Tensor? sorter=None) -> Tensor
 def searchsorted_Scalar(
@@ -283,14 +315,49 @@ def searchsorted_Scalar(
     )
 
 
+# searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
+#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
+def searchsorted_Scalar_out(
+    sorted_sequence: Tensor,
+    self: Any,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
+) -> Tensor:
+    sorter_ = None if sorter is None else sorter.array
+    place_of(sorted_sequence.array, sorter_)
+    plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
+    plan.target(out)
+    return out
+
+
 # bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     return fake(place_of(self.array, boundaries.array), rules.bucketize(self.array, boundaries.array, out_int32))
 
 
+# bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
+    place_of(self.array, boundaries.array)
+    plan = rules.bucketize(self.array, boundaries.array, out_int32)
+    plan.target(out)
+    return out
+
+
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     return fake(boundaries.array.place, rules.bucketize(self, boundaries.array, out_int32))
+
+
+# bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
+    plan = rules.bucketize(self, boundaries.array, out_int32)
+    plan.target(out)
+    return out
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
@@ -303,6 +370,13 @@ def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Te
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
     return fake(self.array.place, rules.histc(self.array, bins, min, max))
+
+
+# histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
+def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
+    plan = rules.histc(self.array, bins, min, max)
+    plan.target(out)
+    return out
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
@@ -397,92 +471,6 @@ def _histogramdd_from_bin_cts_default(
     return fake(place_of(self.array, weight_), rules.grid_counts(self.array, bins, weight_, range))
 
 
-# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
-def _histogramdd_from_bin_tensors_default(
-    self: Tensor,
-    bins: list[Tensor],
-    weight: Tensor | None,
-    density: bool,
-) -> Tensor:
-    bins_ = [item.array for item in bins]
-    weight_ = None if weight is None else weight.array
-    return fake(place_of(self.array, *bins_, weight_), rules.grid_counts(self.array, bins_, weight_))
-
-
-# median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def median_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
-#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
-def searchsorted_Tensor_out(
-    sorted_sequence: Tensor,
-    self: Tensor,
-    out_int32: bool,
-    right: bool,
-    side: str | None,
-    sorter: Tensor | None,
-    out: Tensor,
-) -> Tensor:
-    sorter_ = None if sorter is None else sorter.array
-    place_of(sorted_sequence.array, self.array, sorter_)
-    plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
-    plan.target(out)
-    return out
-
-
-# searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
-#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
-def searchsorted_Scalar_out(
-    sorted_sequence: Tensor,
-    self: Any,
-    out_int32: bool,
-    right: bool,
-    side: str | None,
-    sorter: Tensor | None,
-    out: Tensor,
-) -> Tensor:
-    sorter_ = None if sorter is None else sorter.array
-    place_of(sorted_sequence.array, sorter_)
-    plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
-    plan.target(out)
-    return out
-
-
-# bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    place_of(self.array, boundaries.array)
-    plan = rules.bucketize(self.array, boundaries.array, out_int32)
-    plan.target(out)
-    return out
-
-
-# bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    plan = rules.bucketize(self, boundaries.array, out_int32)
-    plan.target(out)
-    return out
-
-
-# histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
-def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins, min, max)
-    plan.target(out)
-    return out
-
-
 # _histogramdd_from_bin_cts.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
 #     density=False, Tensor(a!) out) -> Tensor(a!)
 def _histogramdd_from_bin_cts_out(
@@ -498,6 +486,18 @@ def _histogramdd_from_bin_cts_out(
     plan = rules.grid_counts(self.array, bins, weight_, range)
     plan.target(out)
     return out
+
+
+# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
+def _histogramdd_from_bin_tensors_default(
+    self: Tensor,
+    bins: list[Tensor],
+    weight: Tensor | None,
+    density: bool,
+) -> Tensor:
+    bins_ = [item.array for item in bins]
+    weight_ = None if weight is None else weight.array
+    return fake(place_of(self.array, *bins_, weight_), rules.grid_counts(self.array, bins_, weight_))
 
 
 # _histogramdd_from_bin_tensors.out(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False,

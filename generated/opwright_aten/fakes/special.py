@@ -13,9 +13,37 @@ def erf_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
 
 
+# erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def erf_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
+
+
+# erf_(Tensor(a!) self) -> Tensor(a!)
+def erf_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.inplace(self)
+    return self
+
+
 # erfc(Tensor self) -> Tensor
 def erfc_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
+
+
+# erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def erfc_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
+
+
+# erfc_(Tensor(a!) self) -> Tensor(a!)
+def erfc_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.inplace(self)
+    return self
 
 
 # erfinv(Tensor self) -> Tensor
@@ -23,9 +51,30 @@ def erfinv_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
 
 
+# erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
+
+
+# erfinv_(Tensor(a!) self) -> Tensor(a!)
+def erfinv_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.inplace(self)
+    return self
+
+
 # special_erfcx(Tensor self) -> Tensor
 def special_erfcx_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_ndtri(Tensor self) -> Tensor
@@ -33,9 +82,23 @@ def special_ndtri_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_log_ndtr(Tensor self) -> Tensor
 def special_log_ndtr_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # lgamma(Tensor self) -> Tensor
@@ -43,14 +106,49 @@ def lgamma_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
 
 
+# lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
+
+
+# lgamma_(Tensor(a!) self) -> Tensor(a!)
+def lgamma_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.inplace(self)
+    return self
+
+
 # digamma(Tensor self) -> Tensor
 def digamma_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
 
 
+# digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def digamma_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
+
+
+# digamma_(Tensor(a!) self) -> Tensor(a!)
+def digamma_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.inplace(self)
+    return self
+
+
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
     return fake(self.array.place, rules.polygamma(n, self.array))
+
+
+# polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.polygamma(n, self.array)
+    plan.target(out)
+    return out
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
@@ -61,14 +159,36 @@ def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
     )
 
 
+# special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
 def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
     return fake(other.array.place, rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
 def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # igamma(Tensor self, Tensor other) -> Tensor
@@ -124,9 +244,30 @@ def i0_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
 
 
+# i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def i0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
+
+
+# i0_(Tensor(a!) self) -> Tensor(a!)
+def i0_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.inplace(self)
+    return self
+
+
 # special_i0e(Tensor self) -> Tensor
 def special_i0e_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
+
+
+# special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
 
 
 # special_i1(Tensor self) -> Tensor
@@ -134,9 +275,23 @@ def special_i1_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
 
 
+# special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
+
+
 # special_i1e(Tensor self) -> Tensor
 def special_i1e_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
+
+
+# special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor
@@ -144,9 +299,23 @@ def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_modified_bessel_i1(Tensor self) -> Tensor
 def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_airy_ai(Tensor x) -> Tensor
@@ -154,9 +323,23 @@ def special_airy_ai_default(x: Tensor) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_bessel_j0(Tensor self) -> Tensor
 def special_bessel_j0_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_bessel_j1(Tensor self) -> Tensor
@@ -164,9 +347,23 @@ def special_bessel_j1_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_bessel_y0(Tensor self) -> Tensor
 def special_bessel_y0_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_bessel_y1(Tensor self) -> Tensor
@@ -174,9 +371,23 @@ def special_bessel_y1_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_modified_bessel_k0(Tensor self) -> Tensor
 def special_modified_bessel_k0_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_modified_bessel_k1(Tensor self) -> Tensor
@@ -184,9 +395,23 @@ def special_modified_bessel_k1_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_scaled_modified_bessel_k0(Tensor x) -> Tensor
 def special_scaled_modified_bessel_k0_default(x: Tensor) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # special_scaled_modified_bessel_k1(Tensor x) -> Tensor
@@ -194,9 +419,23 @@ def special_scaled_modified_bessel_k1_default(x: Tensor) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64"))
 
 
+# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
+
+
 # special_spherical_bessel_j0(Tensor x) -> Tensor
 def special_spherical_bessel_j0_default(x: Tensor) -> Tensor:
     return fake(x.array.place, rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64"))
+
+
+# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan.target(out)
+    return out
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
@@ -204,14 +443,49 @@ def logit_default(self: Tensor, eps: float | None) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
 
 
+# logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
+def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
+
+
+# logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
+def logit_(self: Tensor, eps: float | None) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.inplace(self)
+    return self
+
+
 # sinc(Tensor self) -> Tensor
 def sinc_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
 
 
+# sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def sinc_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan.target(out)
+    return out
+
+
+# sinc_(Tensor(a!) self) -> Tensor(a!)
+def sinc_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan.inplace(self)
+    return self
+
+
 # special_entr(Tensor self) -> Tensor
 def special_entr_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
+
+
+# special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan.target(out)
+    return out
 
 
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor
@@ -277,290 +551,6 @@ def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
     )
 
 
-# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
-def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
-    return fake(other.array.place, rules.pointwise(self, other.array, kind="int_to_float", accepts="floating"))
-
-
-# special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
-def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, other, kind="int_to_float", accepts="floating"))
-
-
-# erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def erf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# erf_(Tensor(a!) self) -> Tensor(a!)
-def erf_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def erfc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# erfc_(Tensor(a!) self) -> Tensor(a!)
-def erfc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# erfinv_(Tensor(a!) self) -> Tensor(a!)
-def erfinv_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# lgamma_(Tensor(a!) self) -> Tensor(a!)
-def lgamma_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def digamma_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# digamma_(Tensor(a!) self) -> Tensor(a!)
-def digamma_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.polygamma(n, self.array)
-    plan.target(out)
-    return out
-
-
-# special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def i0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# i0_(Tensor(a!) self) -> Tensor(a!)
-def i0_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
-    plan.target(out)
-    return out
-
-
-# logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
-def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
-# logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
-def logit_(self: Tensor, eps: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def sinc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    plan.target(out)
-    return out
-
-
-# sinc_(Tensor(a!) self) -> Tensor(a!)
-def sinc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    plan.inplace(self)
-    return self
-
-
-# special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    plan.target(out)
-    return out
-
-
 # special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -569,11 +559,21 @@ def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
+def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
+    return fake(other.array.place, rules.pointwise(self, other.array, kind="int_to_float", accepts="floating"))
+
+
 # special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
     plan.target(out)
     return out
+
+
+# special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
+def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, other, kind="int_to_float", accepts="floating"))
 
 
 # special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)

@@ -11,16 +11,6 @@ def _fft_r2c_default(self: Tensor, dim: list[int], normalization: int, onesided:
     return fake(self.array.place, rules.spectrum_of_real(self.array, dim, onesided))
 
 
-# _fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor
-def _fft_c2r_default(self: Tensor, dim: list[int], normalization: int, last_dim_size: int) -> Tensor:
-    return fake(self.array.place, rules.real_of_spectrum(self.array, dim, last_dim_size))
-
-
-# _fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor
-def _fft_c2c_default(self: Tensor, dim: list[int], normalization: int, forward: bool) -> Tensor:
-    return fake(self.array.place, rules.spectrum(self.array, dim))
-
-
 # _fft_r2c.out(Tensor self, int[] dim, int normalization, bool onesided, *, Tensor(a!) out) -> Tensor(a!)
 def _fft_r2c_out(self: Tensor, dim: list[int], normalization: int, onesided: bool, out: Tensor) -> Tensor:
     plan = rules.spectrum_of_real(self.array, dim, onesided)
@@ -28,11 +18,21 @@ def _fft_r2c_out(self: Tensor, dim: list[int], normalization: int, onesided: boo
     return out
 
 
+# _fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor
+def _fft_c2r_default(self: Tensor, dim: list[int], normalization: int, last_dim_size: int) -> Tensor:
+    return fake(self.array.place, rules.real_of_spectrum(self.array, dim, last_dim_size))
+
+
 # _fft_c2r.out(Tensor self, int[] dim, int normalization, SymInt last_dim_size, *, Tensor(a!) out) -> Tensor(a!)
 def _fft_c2r_out(self: Tensor, dim: list[int], normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
     plan = rules.real_of_spectrum(self.array, dim, last_dim_size)
     plan.target(out)
     return out
+
+
+# _fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor
+def _fft_c2c_default(self: Tensor, dim: list[int], normalization: int, forward: bool) -> Tensor:
+    return fake(self.array.place, rules.spectrum(self.array, dim))
 
 
 # _fft_c2c.out(Tensor self, SymInt[] dim, int normalization, bool forward, *, Tensor(a!) out) -> Tensor(a!)

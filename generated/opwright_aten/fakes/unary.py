@@ -24,457 +24,6 @@ def neg_default_dense(self: Tensor) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
-# abs(Tensor self) -> Tensor
-def abs_default(self: Tensor) -> Tensor:
-    return fake(
-        self.array.place,
-        rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex"),
-    )
-
-
-# abs(Tensor self) -> Tensor
-def abs_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return abs_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# exp(Tensor self) -> Tensor
-def exp_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# exp(Tensor self) -> Tensor
-def exp_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# expm1(Tensor self) -> Tensor
-def expm1_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# expm1(Tensor self) -> Tensor
-def expm1_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return expm1_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# log(Tensor self) -> Tensor
-def log_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# log(Tensor self) -> Tensor
-def log_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# log1p(Tensor self) -> Tensor
-def log1p_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# log1p(Tensor self) -> Tensor
-def log1p_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log1p_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# log2(Tensor self) -> Tensor
-def log2_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# log2(Tensor self) -> Tensor
-def log2_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log2_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# sqrt(Tensor self) -> Tensor
-def sqrt_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# sqrt(Tensor self) -> Tensor
-def sqrt_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sqrt_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# sin(Tensor self) -> Tensor
-def sin_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# sin(Tensor self) -> Tensor
-def sin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sin_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# cos(Tensor self) -> Tensor
-def cos_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# cos(Tensor self) -> Tensor
-def cos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cos_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# tan(Tensor self) -> Tensor
-def tan_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# tan(Tensor self) -> Tensor
-def tan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tan_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# tanh(Tensor self) -> Tensor
-def tanh_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# tanh(Tensor self) -> Tensor
-def tanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tanh_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# reciprocal(Tensor self) -> Tensor
-def reciprocal_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# reciprocal(Tensor self) -> Tensor
-def reciprocal_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return reciprocal_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# rsqrt(Tensor self) -> Tensor
-def rsqrt_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# sigmoid(Tensor self) -> Tensor
-def sigmoid_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# floor(Tensor self) -> Tensor
-def floor_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
-
-
-# floor(Tensor self) -> Tensor
-def floor_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return floor_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# ceil(Tensor self) -> Tensor
-def ceil_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
-
-
-# ceil(Tensor self) -> Tensor
-def ceil_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return ceil_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# trunc(Tensor self) -> Tensor
-def trunc_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
-
-
-# trunc(Tensor self) -> Tensor
-def trunc_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return trunc_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# round(Tensor self) -> Tensor
-def round_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
-
-
-# round.decimals(Tensor self, *, int decimals) -> Tensor
-def round_decimals(self: Tensor, decimals: int) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
-
-
-# sign(Tensor self) -> Tensor
-def sign_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="bool integer floating"))
-
-
-# asin(Tensor self) -> Tensor
-def asin_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# asin(Tensor self) -> Tensor
-def asin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asin_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# acos(Tensor self) -> Tensor
-def acos_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# acos(Tensor self) -> Tensor
-def acos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acos_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# atan(Tensor self) -> Tensor
-def atan_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# atan(Tensor self) -> Tensor
-def atan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atan_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# sinh(Tensor self) -> Tensor
-def sinh_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# sinh(Tensor self) -> Tensor
-def sinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sinh_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# cosh(Tensor self) -> Tensor
-def cosh_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# cosh(Tensor self) -> Tensor
-def cosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cosh_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# asinh(Tensor self) -> Tensor
-def asinh_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# asinh(Tensor self) -> Tensor
-def asinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asinh_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# acosh(Tensor self) -> Tensor
-def acosh_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# acosh(Tensor self) -> Tensor
-def acosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acosh_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# atanh(Tensor self) -> Tensor
-def atanh_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# atanh(Tensor self) -> Tensor
-def atanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atanh_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# exp2(Tensor self) -> Tensor
-def exp2_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# log10(Tensor self) -> Tensor
-def log10_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# log10(Tensor self) -> Tensor
-def log10_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log10_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# deg2rad(Tensor self) -> Tensor
-def deg2rad_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
-
-
-# deg2rad(Tensor self) -> Tensor
-def deg2rad_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F:
-        return deg2rad_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# rad2deg(Tensor self) -> Tensor
-def rad2deg_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
-
-
-# rad2deg(Tensor self) -> Tensor
-def rad2deg_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F:
-        return rad2deg_default(self)
-    return fake_like(self_, self_.dtype)
-
-
-# frac(Tensor self) -> Tensor
-def frac_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
-
-
-# sgn(Tensor self) -> Tensor
-def sgn_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array))
-
-
-# angle(Tensor self) -> Tensor
-def angle_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_and_complex_to_float"))
-
-
-# _conj_physical(Tensor self) -> Tensor
-def _conj_physical_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array))
-
-
-# nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
-def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="no_opmath"))
-
-
-# conj_physical_(Tensor(a!) self) -> Tensor(a!)
-def conj_physical_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    plan.inplace(self)
-    return self
-
-
-# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    plan.target(out)
-    return out
-
-
-# complex(Tensor real, Tensor imag) -> Tensor
-def complex_default(real: Tensor, imag: Tensor) -> Tensor:
-    return fake(
-        place_of(real.array, imag.array),
-        rules.complex_of(real.array, imag.array, accepts="float16 float32 float64"),
-    )
-
-
-# polar(Tensor abs, Tensor angle) -> Tensor
-def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
-    return fake(place_of(abs.array, angle.array), rules.complex_of(abs.array, angle.array, accepts="float32 float64"))
-
-
-# relu(Tensor self) -> Tensor
-def relu_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
-
-
-# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
-def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
-    place = self.array.place
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
-    return fake(place, plan0), fake(place, plan1)
-
-
-# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
-#     exponent)
-def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
-    plan0.target(mantissa)
-    plan1.target(exponent)
-    return mantissa, exponent
-
-
-# gelu(Tensor self, *, str approximate='none') -> Tensor
-def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    return fake(self.array.place, rules.gelu(self.array, approximate))
-
-
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
@@ -495,6 +44,22 @@ def neg__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_IUFC:
         return neg_(self)
     return self
+
+
+# abs(Tensor self) -> Tensor
+def abs_default(self: Tensor) -> Tensor:
+    return fake(
+        self.array.place,
+        rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex"),
+    )
+
+
+# abs(Tensor self) -> Tensor
+def abs_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return abs_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -519,6 +84,19 @@ def abs__dense(self: Tensor) -> Tensor:
     return self
 
 
+# exp(Tensor self) -> Tensor
+def exp_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# exp(Tensor self) -> Tensor
+def exp_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return exp_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -539,6 +117,19 @@ def exp__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return exp_(self)
     return self
+
+
+# expm1(Tensor self) -> Tensor
+def expm1_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# expm1(Tensor self) -> Tensor
+def expm1_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return expm1_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -563,6 +154,19 @@ def expm1__dense(self: Tensor) -> Tensor:
     return self
 
 
+# log(Tensor self) -> Tensor
+def log_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# log(Tensor self) -> Tensor
+def log_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -583,6 +187,19 @@ def log__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return log_(self)
     return self
+
+
+# log1p(Tensor self) -> Tensor
+def log1p_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# log1p(Tensor self) -> Tensor
+def log1p_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log1p_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -607,6 +224,19 @@ def log1p__dense(self: Tensor) -> Tensor:
     return self
 
 
+# log2(Tensor self) -> Tensor
+def log2_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# log2(Tensor self) -> Tensor
+def log2_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log2_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -627,6 +257,19 @@ def log2__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return log2_(self)
     return self
+
+
+# sqrt(Tensor self) -> Tensor
+def sqrt_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# sqrt(Tensor self) -> Tensor
+def sqrt_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return sqrt_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -651,6 +294,19 @@ def sqrt__dense(self: Tensor) -> Tensor:
     return self
 
 
+# sin(Tensor self) -> Tensor
+def sin_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# sin(Tensor self) -> Tensor
+def sin_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return sin_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -671,6 +327,19 @@ def sin__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return sin_(self)
     return self
+
+
+# cos(Tensor self) -> Tensor
+def cos_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# cos(Tensor self) -> Tensor
+def cos_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return cos_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -695,6 +364,19 @@ def cos__dense(self: Tensor) -> Tensor:
     return self
 
 
+# tan(Tensor self) -> Tensor
+def tan_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# tan(Tensor self) -> Tensor
+def tan_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return tan_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -715,6 +397,19 @@ def tan__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return tan_(self)
     return self
+
+
+# tanh(Tensor self) -> Tensor
+def tanh_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# tanh(Tensor self) -> Tensor
+def tanh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return tanh_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -739,6 +434,19 @@ def tanh__dense(self: Tensor) -> Tensor:
     return self
 
 
+# reciprocal(Tensor self) -> Tensor
+def reciprocal_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# reciprocal(Tensor self) -> Tensor
+def reciprocal_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return reciprocal_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -761,6 +469,11 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     return self
 
 
+# rsqrt(Tensor self) -> Tensor
+def rsqrt_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -775,6 +488,11 @@ def rsqrt_(self: Tensor) -> Tensor:
     return self
 
 
+# sigmoid(Tensor self) -> Tensor
+def sigmoid_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -787,6 +505,19 @@ def sigmoid_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
     return self
+
+
+# floor(Tensor self) -> Tensor
+def floor_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+
+
+# floor(Tensor self) -> Tensor
+def floor_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return floor_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -811,6 +542,19 @@ def floor__dense(self: Tensor) -> Tensor:
     return self
 
 
+# ceil(Tensor self) -> Tensor
+def ceil_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+
+
+# ceil(Tensor self) -> Tensor
+def ceil_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return ceil_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
@@ -831,6 +575,19 @@ def ceil__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_IUF:
         return ceil_(self)
     return self
+
+
+# trunc(Tensor self) -> Tensor
+def trunc_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+
+
+# trunc(Tensor self) -> Tensor
+def trunc_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return trunc_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -855,6 +612,11 @@ def trunc__dense(self: Tensor) -> Tensor:
     return self
 
 
+# round(Tensor self) -> Tensor
+def round_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+
+
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def round_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
@@ -867,6 +629,11 @@ def round__default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.inplace(self)
     return self
+
+
+# round.decimals(Tensor self, *, int decimals) -> Tensor
+def round_decimals(self: Tensor, decimals: int) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
 
 
 # round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
@@ -883,6 +650,11 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
     return self
 
 
+# sign(Tensor self) -> Tensor
+def sign_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, accepts="bool integer floating"))
+
+
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sign_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
@@ -895,6 +667,19 @@ def sign_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     plan.inplace(self)
     return self
+
+
+# asin(Tensor self) -> Tensor
+def asin_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# asin(Tensor self) -> Tensor
+def asin_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return asin_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -919,6 +704,19 @@ def asin__dense(self: Tensor) -> Tensor:
     return self
 
 
+# acos(Tensor self) -> Tensor
+def acos_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# acos(Tensor self) -> Tensor
+def acos_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return acos_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acos_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -939,6 +737,19 @@ def acos__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return acos_(self)
     return self
+
+
+# atan(Tensor self) -> Tensor
+def atan_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# atan(Tensor self) -> Tensor
+def atan_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return atan_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -963,6 +774,19 @@ def atan__dense(self: Tensor) -> Tensor:
     return self
 
 
+# sinh(Tensor self) -> Tensor
+def sinh_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# sinh(Tensor self) -> Tensor
+def sinh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return sinh_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -983,6 +807,19 @@ def sinh__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return sinh_(self)
     return self
+
+
+# cosh(Tensor self) -> Tensor
+def cosh_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# cosh(Tensor self) -> Tensor
+def cosh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return cosh_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1007,6 +844,19 @@ def cosh__dense(self: Tensor) -> Tensor:
     return self
 
 
+# asinh(Tensor self) -> Tensor
+def asinh_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# asinh(Tensor self) -> Tensor
+def asinh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return asinh_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asinh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -1027,6 +877,19 @@ def asinh__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return asinh_(self)
     return self
+
+
+# acosh(Tensor self) -> Tensor
+def acosh_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# acosh(Tensor self) -> Tensor
+def acosh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return acosh_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1051,6 +914,19 @@ def acosh__dense(self: Tensor) -> Tensor:
     return self
 
 
+# atanh(Tensor self) -> Tensor
+def atanh_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# atanh(Tensor self) -> Tensor
+def atanh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return atanh_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atanh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -1073,6 +949,11 @@ def atanh__dense(self: Tensor) -> Tensor:
     return self
 
 
+# exp2(Tensor self) -> Tensor
+def exp2_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp2_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -1085,6 +966,19 @@ def exp2_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
     return self
+
+
+# log10(Tensor self) -> Tensor
+def log10_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# log10(Tensor self) -> Tensor
+def log10_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log10_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1109,6 +1003,19 @@ def log10__dense(self: Tensor) -> Tensor:
     return self
 
 
+# deg2rad(Tensor self) -> Tensor
+def deg2rad_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
+
+
+# deg2rad(Tensor self) -> Tensor
+def deg2rad_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F:
+        return deg2rad_default(self)
+    return fake_like(self_, self_.dtype)
+
+
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
@@ -1129,6 +1036,19 @@ def deg2rad__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_F:
         return deg2rad_(self)
     return self
+
+
+# rad2deg(Tensor self) -> Tensor
+def rad2deg_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
+
+
+# rad2deg(Tensor self) -> Tensor
+def rad2deg_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F:
+        return rad2deg_default(self)
+    return fake_like(self_, self_.dtype)
 
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1153,6 +1073,11 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     return self
 
 
+# frac(Tensor self) -> Tensor
+def frac_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+
+
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def frac_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
@@ -1165,6 +1090,11 @@ def frac_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.inplace(self)
     return self
+
+
+# sgn(Tensor self) -> Tensor
+def sgn_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array))
 
 
 # sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1181,6 +1111,11 @@ def sgn_(self: Tensor) -> Tensor:
     return self
 
 
+# angle(Tensor self) -> Tensor
+def angle_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_and_complex_to_float"))
+
+
 # angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def angle_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
@@ -1188,11 +1123,21 @@ def angle_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# _conj_physical(Tensor self) -> Tensor
+def _conj_physical_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array))
+
+
 # _conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     plan.target(out)
     return out
+
+
+# nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
+def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="no_opmath"))
 
 
 # nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -1209,6 +1154,28 @@ def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: f
     return self
 
 
+# conj_physical_(Tensor(a!) self) -> Tensor(a!)
+def conj_physical_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array)
+    plan.inplace(self)
+    return self
+
+
+# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array)
+    plan.target(out)
+    return out
+
+
+# complex(Tensor real, Tensor imag) -> Tensor
+def complex_default(real: Tensor, imag: Tensor) -> Tensor:
+    return fake(
+        place_of(real.array, imag.array),
+        rules.complex_of(real.array, imag.array, accepts="float16 float32 float64"),
+    )
+
+
 # complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)
 def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
     place_of(real.array, imag.array)
@@ -1217,12 +1184,22 @@ def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# polar(Tensor abs, Tensor angle) -> Tensor
+def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
+    return fake(place_of(abs.array, angle.array), rules.complex_of(abs.array, angle.array, accepts="float32 float64"))
+
+
 # polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)
 def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
     place_of(abs.array, angle.array)
     plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
     plan.target(out)
     return out
+
+
+# relu(Tensor self) -> Tensor
+def relu_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
 
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1237,6 +1214,29 @@ def relu_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.inplace(self)
     return self
+
+
+# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
+    place = self.array.place
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    return fake(place, plan0), fake(place, plan1)
+
+
+# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+#     exponent)
+def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    plan0.target(mantissa)
+    plan1.target(exponent)
+    return mantissa, exponent
+
+
+# gelu(Tensor self, *, str approximate='none') -> Tensor
+def gelu_default(self: Tensor, approximate: str) -> Tensor:
+    return fake(self.array.place, rules.gelu(self.array, approximate))
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)

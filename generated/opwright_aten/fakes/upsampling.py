@@ -11,6 +11,13 @@ def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: flo
     return fake(self.array.place, rules.upsample(self.array, 1, output_size, "uint8 floating"))
 
 
+# upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
+    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan.target(out)
+    return out
+
+
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 def upsample_nearest2d_default(
     self: Tensor,
@@ -19,6 +26,20 @@ def upsample_nearest2d_default(
     scales_w: float | None,
 ) -> Tensor:
     return fake(self.array.place, rules.upsample(self.array, 2, output_size, "uint8 floating"))
+
+
+# upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def upsample_nearest2d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan.target(out)
+    return out
 
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -33,9 +54,31 @@ def upsample_nearest3d_default(
     return fake(self.array.place, rules.upsample(self.array, 3, output_size, "uint8 floating"))
 
 
+# upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
+#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_nearest3d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan.target(out)
+    return out
+
+
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
     return fake(self.array.place, rules.upsample(self.array, 1, output_size, "uint8 floating"))
+
+
+# _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
+def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
+    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan.target(out)
+    return out
 
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -46,6 +89,20 @@ def _upsample_nearest_exact2d_default(
     scales_w: float | None,
 ) -> Tensor:
     return fake(self.array.place, rules.upsample(self.array, 2, output_size, "uint8 floating"))
+
+
+# _upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def _upsample_nearest_exact2d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan.target(out)
+    return out
 
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -60,6 +117,21 @@ def _upsample_nearest_exact3d_default(
     return fake(self.array.place, rules.upsample(self.array, 3, output_size, "uint8 floating"))
 
 
+# _upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None,
+#     float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def _upsample_nearest_exact3d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan.target(out)
+    return out
+
+
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 def upsample_linear1d_default(
     self: Tensor,
@@ -68,6 +140,20 @@ def upsample_linear1d_default(
     scales: float | None,
 ) -> Tensor:
     return fake(self.array.place, rules.upsample(self.array, 1, output_size))
+
+
+# upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def upsample_linear1d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 1, output_size)
+    plan.target(out)
+    return out
 
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -80,6 +166,21 @@ def upsample_bilinear2d_default(
     scales_w: float | None,
 ) -> Tensor:
     return fake(self.array.place, rules.upsample(self.array, 2, output_size))
+
+
+# upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_bilinear2d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 2, output_size)
+    plan.target(out)
+    return out
 
 
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
@@ -95,6 +196,22 @@ def upsample_trilinear3d_default(
     return fake(self.array.place, rules.upsample(self.array, 3, output_size))
 
 
+# upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
+#     scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_trilinear3d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 3, output_size)
+    plan.target(out)
+    return out
+
+
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 def upsample_bicubic2d_default(
@@ -105,6 +222,21 @@ def upsample_bicubic2d_default(
     scales_w: float | None,
 ) -> Tensor:
     return fake(self.array.place, rules.upsample(self.array, 2, output_size))
+
+
+# upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_bicubic2d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 2, output_size)
+    plan.target(out)
+    return out
 
 
 # _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -129,135 +261,3 @@ def _upsample_bicubic2d_aa_default(
     scales_w: float | None,
 ) -> Tensor:
     return fake(self.array.place, rules.upsample(self.array, 2, output_size, "uint8 floating"))
-
-
-# upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
-    plan.target(out)
-    return out
-
-
-# upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def upsample_nearest2d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
-    plan.target(out)
-    return out
-
-
-# upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_nearest3d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
-    plan.target(out)
-    return out
-
-
-# _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
-def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
-    plan.target(out)
-    return out
-
-
-# _upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def _upsample_nearest_exact2d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
-    plan.target(out)
-    return out
-
-
-# _upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None,
-#     float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def _upsample_nearest_exact3d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
-    plan.target(out)
-    return out
-
-
-# upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!)
-#     out) -> Tensor(a!)
-def upsample_linear1d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size)
-    plan.target(out)
-    return out
-
-
-# upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_bilinear2d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
-    plan.target(out)
-    return out
-
-
-# upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
-#     scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_trilinear3d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size)
-    plan.target(out)
-    return out
-
-
-# upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_bicubic2d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
-    plan.target(out)
-    return out

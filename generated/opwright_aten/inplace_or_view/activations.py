@@ -11,31 +11,6 @@ from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_w
 Kernel = Callable[..., Any]
 
 
-# log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
-def log_sigmoid_forward_output(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(output)
-        check_writable(buffer)
-        result: tuple[Tensor, Tensor] = below(self, output, buffer)
-        increment_version(output)
-        increment_version(buffer)
-        return result
-
-    return kernel
-
-
-# threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) ->
-#     Tensor(a!)
-def threshold_backward_grad_input(below: Kernel) -> Kernel:
-    def kernel(grad_output: Tensor, self: Tensor, threshold: Any, grad_input: Tensor) -> Tensor:
-        check_writable(grad_input)
-        below(grad_output, self, threshold, grad_input)
-        increment_version(grad_input)
-        return grad_input
-
-    return kernel
-
-
 # silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def silu_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, out: Tensor) -> Tensor:
@@ -188,6 +163,19 @@ def log_sigmoid_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
+def log_sigmoid_forward_output(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(output)
+        check_writable(buffer)
+        result: tuple[Tensor, Tensor] = below(self, output, buffer)
+        increment_version(output)
+        increment_version(buffer)
+        return result
+
+    return kernel
+
+
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
@@ -310,6 +298,18 @@ def threshold_(below: Kernel) -> Kernel:
             storage = storage_of(self)
         storage.version += 1
         return self
+
+    return kernel
+
+
+# threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) ->
+#     Tensor(a!)
+def threshold_backward_grad_input(below: Kernel) -> Kernel:
+    def kernel(grad_output: Tensor, self: Tensor, threshold: Any, grad_input: Tensor) -> Tensor:
+        check_writable(grad_input)
+        below(grad_output, self, threshold, grad_input)
+        increment_version(grad_input)
+        return grad_input
 
     return kernel
 

@@ -21,155 +21,6 @@ from opwright.abi import (
 Kernel = Callable[..., Any]
 
 
-# empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def empty_out(below: Kernel) -> Kernel:
-    def kernel(size: list[int], memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(size, memory_format, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-def zeros_out(below: Kernel) -> Kernel:
-    def kernel(size: list[int], out: Tensor) -> Tensor:
-        check_writable(out)
-        below(size, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-def ones_out(below: Kernel) -> Kernel:
-    def kernel(size: list[int], out: Tensor) -> Tensor:
-        check_writable(out)
-        below(size, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
-def full_out(below: Kernel) -> Kernel:
-    def kernel(size: list[int], fill_value: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(size, fill_value, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)
-def arange_out(below: Kernel) -> Kernel:
-    def kernel(end: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(end, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)
-def arange_start_out(below: Kernel) -> Kernel:
-    def kernel(start: Any, end: Any, step: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(start, end, step, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-def linspace_out(below: Kernel) -> Kernel:
-    def kernel(start: Any, end: Any, steps: int, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(start, end, steps, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# logspace.out(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-def logspace_out(below: Kernel) -> Kernel:
-    def kernel(start: Any, end: Any, steps: int, base: float, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(start, end, steps, base, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)
-def eye_out(below: Kernel) -> Kernel:
-    def kernel(n: int, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(n, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def empty_like_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, memory_format, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def zeros_like_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, memory_format, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def ones_like_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, memory_format, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
-def resize_(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, size: list[int], memory_format: MemoryFormat | None) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        shape = self.shape
-        below(self, size, memory_format)
-        if self.shape != shape:
-            extra = self.extra
-            if extra is None or (storage := extra.storage) is None:
-                storage = storage_of(self)
-            storage.version += 1
-        return self
-
-    return kernel
-
-
 # scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
 def scalar_tensor_out(below: Kernel) -> Kernel:
     def kernel(s: Any, out: Tensor) -> Tensor:
@@ -558,6 +409,138 @@ def kaiser_window_periodic_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def empty_out(below: Kernel) -> Kernel:
+    def kernel(size: list[int], memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(size, memory_format, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def zeros_out(below: Kernel) -> Kernel:
+    def kernel(size: list[int], out: Tensor) -> Tensor:
+        check_writable(out)
+        below(size, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def ones_out(below: Kernel) -> Kernel:
+    def kernel(size: list[int], out: Tensor) -> Tensor:
+        check_writable(out)
+        below(size, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
+def full_out(below: Kernel) -> Kernel:
+    def kernel(size: list[int], fill_value: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(size, fill_value, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)
+def arange_out(below: Kernel) -> Kernel:
+    def kernel(end: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(end, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)
+def arange_start_out(below: Kernel) -> Kernel:
+    def kernel(start: Any, end: Any, step: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(start, end, step, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_out(below: Kernel) -> Kernel:
+    def kernel(start: Any, end: Any, steps: int, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(start, end, steps, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# logspace.out(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_out(below: Kernel) -> Kernel:
+    def kernel(start: Any, end: Any, steps: int, base: float, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(start, end, steps, base, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)
+def eye_out(below: Kernel) -> Kernel:
+    def kernel(n: int, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(n, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def empty_like_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, memory_format, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def zeros_like_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, memory_format, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def ones_like_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, memory_format, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
@@ -669,6 +652,23 @@ def clone_out(below: Kernel) -> Kernel:
         below(self, memory_format, out)
         increment_version(out)
         return out
+
+    return kernel
+
+
+# resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
+def resize_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, size: list[int], memory_format: MemoryFormat | None) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        shape = self.shape
+        below(self, size, memory_format)
+        if self.shape != shape:
+            extra = self.extra
+            if extra is None or (storage := extra.storage) is None:
+                storage = storage_of(self)
+            storage.version += 1
+        return self
 
     return kernel
 

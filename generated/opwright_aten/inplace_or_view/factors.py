@@ -11,6 +11,28 @@ from opwright.abi import Tensor, check_writable, increment_version
 Kernel = Callable[..., Any]
 
 
+# linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_householder_product_out(below: Kernel) -> Kernel:
+    def kernel(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(input, tau, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# orgqr.out(Tensor self, Tensor input2, *, Tensor(a!) out) -> Tensor(a!)
+def orgqr_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, input2, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # geqrf.a(Tensor self, *, Tensor(a!) a, Tensor(b!) tau) -> (Tensor(a!) a, Tensor(b!) tau)
 def geqrf_a(below: Kernel) -> Kernel:
     def kernel(self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
@@ -20,6 +42,18 @@ def geqrf_a(below: Kernel) -> Kernel:
         increment_version(a)
         increment_version(tau)
         return result
+
+    return kernel
+
+
+# ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
+#     Tensor(a!)
+def ormqr_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, input2, input3, left, transpose, out)
+        increment_version(out)
+        return out
 
     return kernel
 
@@ -47,6 +81,17 @@ def linalg_ldl_factor_ex_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_ldl_solve_out(below: Kernel) -> Kernel:
+    def kernel(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(LD, pivots, B, hermitian, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # lu_unpack.out(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True, *, Tensor(a!) P,
 #     Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P, Tensor(b!) L, Tensor(c!) U)
 def lu_unpack_out(below: Kernel) -> Kernel:
@@ -67,51 +112,6 @@ def lu_unpack_out(below: Kernel) -> Kernel:
         increment_version(L)
         increment_version(U)
         return result
-
-    return kernel
-
-
-# linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_householder_product_out(below: Kernel) -> Kernel:
-    def kernel(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(input, tau, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# orgqr.out(Tensor self, Tensor input2, *, Tensor(a!) out) -> Tensor(a!)
-def orgqr_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, input2, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
-#     Tensor(a!)
-def ormqr_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, input2, input3, left, transpose, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
-def linalg_ldl_solve_out(below: Kernel) -> Kernel:
-    def kernel(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(LD, pivots, B, hermitian, out)
-        increment_version(out)
-        return out
 
     return kernel
 

@@ -11,234 +11,6 @@ from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_w
 Kernel = Callable[..., Any]
 
 
-# linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
-#     inverse, Tensor(b!) info)
-def linalg_inv_ex_inverse(below: Kernel) -> Kernel:
-    def kernel(A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(inverse)
-        check_writable(info)
-        result: tuple[Tensor, Tensor] = below(A, check_errors, inverse, info)
-        increment_version(inverse)
-        increment_version(info)
-        return result
-
-    return kernel
-
-
-# _linalg_solve_ex.result(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result,
-#     Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots,
-#     Tensor(d!) info)
-def _linalg_solve_ex_result(below: Kernel) -> Kernel:
-    def kernel(
-        A: Tensor,
-        B: Tensor,
-        left: bool,
-        check_errors: bool,
-        result_: Tensor,
-        LU: Tensor,
-        pivots: Tensor,
-        info: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        check_writable(result_)
-        check_writable(LU)
-        check_writable(pivots)
-        check_writable(info)
-        result: tuple[Tensor, Tensor, Tensor, Tensor] = below(A, B, left, check_errors, result_, LU, pivots, info)
-        increment_version(result_)
-        increment_version(LU)
-        increment_version(pivots)
-        increment_version(info)
-        return result
-
-    return kernel
-
-
-# triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *,
-#     Tensor(a!) X, Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)
-def triangular_solve_X(below: Kernel) -> Kernel:
-    def kernel(
-        self: Tensor,
-        A: Tensor,
-        upper: bool,
-        transpose: bool,
-        unitriangular: bool,
-        X: Tensor,
-        M: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        check_writable(X)
-        check_writable(M)
-        result: tuple[Tensor, Tensor] = below(self, A, upper, transpose, unitriangular, X, M)
-        increment_version(X)
-        increment_version(M)
-        return result
-
-    return kernel
-
-
-# _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
-#     Tensor(b!) LU, Tensor(c!) pivots)
-def _linalg_det_result(below: Kernel) -> Kernel:
-    def kernel(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        check_writable(result_)
-        check_writable(LU)
-        check_writable(pivots)
-        result: tuple[Tensor, Tensor, Tensor] = below(A, result_, LU, pivots)
-        increment_version(result_)
-        increment_version(LU)
-        increment_version(pivots)
-        return result
-
-    return kernel
-
-
-# _linalg_slogdet.sign(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots) ->
-#     (Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)
-def _linalg_slogdet_sign(below: Kernel) -> Kernel:
-    def kernel(
-        A: Tensor,
-        sign: Tensor,
-        logabsdet: Tensor,
-        LU: Tensor,
-        pivots: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        check_writable(sign)
-        check_writable(logabsdet)
-        check_writable(LU)
-        check_writable(pivots)
-        result: tuple[Tensor, Tensor, Tensor, Tensor] = below(A, sign, logabsdet, LU, pivots)
-        increment_version(sign)
-        increment_version(logabsdet)
-        increment_version(LU)
-        increment_version(pivots)
-        return result
-
-    return kernel
-
-
-# linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots,
-#     Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)
-def linalg_lu_factor_ex_out(below: Kernel) -> Kernel:
-    def kernel(
-        A: Tensor,
-        pivot: bool,
-        check_errors: bool,
-        LU: Tensor,
-        pivots: Tensor,
-        info: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        check_writable(LU)
-        check_writable(pivots)
-        check_writable(info)
-        result: tuple[Tensor, Tensor, Tensor] = below(A, pivot, check_errors, LU, pivots, info)
-        increment_version(LU)
-        increment_version(pivots)
-        increment_version(info)
-        return result
-
-    return kernel
-
-
-# linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
-#     Tensor(b!) L, Tensor(c!) U)
-def linalg_lu_out(below: Kernel) -> Kernel:
-    def kernel(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        check_writable(P)
-        check_writable(L)
-        check_writable(U)
-        result: tuple[Tensor, Tensor, Tensor] = below(A, pivot, P, L, U)
-        increment_version(P)
-        increment_version(L)
-        increment_version(U)
-        return result
-
-    return kernel
-
-
-# linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) ->
-#     (Tensor(a!) L, Tensor(b!) info)
-def linalg_cholesky_ex_L(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(L)
-        check_writable(info)
-        result: tuple[Tensor, Tensor] = below(self, upper, check_errors, L, info)
-        increment_version(L)
-        increment_version(info)
-        return result
-
-    return kernel
-
-
-# linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
-def linalg_qr_out(below: Kernel) -> Kernel:
-    def kernel(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(Q)
-        check_writable(R)
-        result: tuple[Tensor, Tensor] = below(A, mode, Q, R)
-        increment_version(Q)
-        increment_version(R)
-        return result
-
-    return kernel
-
-
-# _linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!)
-#     eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)
-def _linalg_eigh_eigenvalues(below: Kernel) -> Kernel:
-    def kernel(
-        A: Tensor,
-        UPLO: str,
-        compute_v: bool,
-        eigenvalues: Tensor,
-        eigenvectors: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        check_writable(eigenvalues)
-        check_writable(eigenvectors)
-        result: tuple[Tensor, Tensor] = below(A, UPLO, compute_v, eigenvalues, eigenvectors)
-        increment_version(eigenvalues)
-        increment_version(eigenvectors)
-        return result
-
-    return kernel
-
-
-# linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
-#     Tensor(b!) eigenvectors)
-def linalg_eig_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(eigenvalues)
-        check_writable(eigenvectors)
-        result: tuple[Tensor, Tensor] = below(self, eigenvalues, eigenvectors)
-        increment_version(eigenvalues)
-        increment_version(eigenvectors)
-        return result
-
-    return kernel
-
-
-# _linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U,
-#     Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
-def _linalg_svd_U(below: Kernel) -> Kernel:
-    def kernel(
-        A: Tensor,
-        full_matrices: bool,
-        compute_uv: bool,
-        driver: str | None,
-        U: Tensor,
-        S: Tensor,
-        Vh: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        check_writable(U)
-        check_writable(S)
-        check_writable(Vh)
-        result: tuple[Tensor, Tensor, Tensor] = below(A, full_matrices, compute_uv, driver, U, S, Vh)
-        increment_version(U)
-        increment_version(S)
-        increment_version(Vh)
-        return result
-
-    return kernel
-
-
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def mm_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
@@ -479,6 +251,20 @@ def trace_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
+#     inverse, Tensor(b!) info)
+def linalg_inv_ex_inverse(below: Kernel) -> Kernel:
+    def kernel(A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(inverse)
+        check_writable(info)
+        result: tuple[Tensor, Tensor] = below(A, check_errors, inverse, info)
+        increment_version(inverse)
+        increment_version(info)
+        return result
+
+    return kernel
+
+
 # inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def inverse_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, out: Tensor) -> Tensor:
@@ -486,6 +272,34 @@ def inverse_out(below: Kernel) -> Kernel:
         below(self, out)
         increment_version(out)
         return out
+
+    return kernel
+
+
+# _linalg_solve_ex.result(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result,
+#     Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots,
+#     Tensor(d!) info)
+def _linalg_solve_ex_result(below: Kernel) -> Kernel:
+    def kernel(
+        A: Tensor,
+        B: Tensor,
+        left: bool,
+        check_errors: bool,
+        result_: Tensor,
+        LU: Tensor,
+        pivots: Tensor,
+        info: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        check_writable(result_)
+        check_writable(LU)
+        check_writable(pivots)
+        check_writable(info)
+        result: tuple[Tensor, Tensor, Tensor, Tensor] = below(A, B, left, check_errors, result_, LU, pivots, info)
+        increment_version(result_)
+        increment_version(LU)
+        increment_version(pivots)
+        increment_version(info)
+        return result
 
     return kernel
 
@@ -498,6 +312,28 @@ def linalg_solve_triangular_out(below: Kernel) -> Kernel:
         below(self, B, upper, left, unitriangular, out)
         increment_version(out)
         return out
+
+    return kernel
+
+
+# triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *,
+#     Tensor(a!) X, Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)
+def triangular_solve_X(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        A: Tensor,
+        upper: bool,
+        transpose: bool,
+        unitriangular: bool,
+        X: Tensor,
+        M: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(X)
+        check_writable(M)
+        result: tuple[Tensor, Tensor] = below(self, A, upper, transpose, unitriangular, X, M)
+        increment_version(X)
+        increment_version(M)
+        return result
 
     return kernel
 
@@ -536,6 +372,22 @@ def linalg_lu_solve_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
+#     Tensor(b!) LU, Tensor(c!) pivots)
+def _linalg_det_result(below: Kernel) -> Kernel:
+    def kernel(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        check_writable(result_)
+        check_writable(LU)
+        check_writable(pivots)
+        result: tuple[Tensor, Tensor, Tensor] = below(A, result_, LU, pivots)
+        increment_version(result_)
+        increment_version(LU)
+        increment_version(pivots)
+        return result
+
+    return kernel
+
+
 # linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_det_out(below: Kernel) -> Kernel:
     def kernel(A: Tensor, out: Tensor) -> Tensor:
@@ -543,6 +395,154 @@ def linalg_det_out(below: Kernel) -> Kernel:
         below(A, out)
         increment_version(out)
         return out
+
+    return kernel
+
+
+# _linalg_slogdet.sign(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots) ->
+#     (Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)
+def _linalg_slogdet_sign(below: Kernel) -> Kernel:
+    def kernel(
+        A: Tensor,
+        sign: Tensor,
+        logabsdet: Tensor,
+        LU: Tensor,
+        pivots: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        check_writable(sign)
+        check_writable(logabsdet)
+        check_writable(LU)
+        check_writable(pivots)
+        result: tuple[Tensor, Tensor, Tensor, Tensor] = below(A, sign, logabsdet, LU, pivots)
+        increment_version(sign)
+        increment_version(logabsdet)
+        increment_version(LU)
+        increment_version(pivots)
+        return result
+
+    return kernel
+
+
+# linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots,
+#     Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)
+def linalg_lu_factor_ex_out(below: Kernel) -> Kernel:
+    def kernel(
+        A: Tensor,
+        pivot: bool,
+        check_errors: bool,
+        LU: Tensor,
+        pivots: Tensor,
+        info: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        check_writable(LU)
+        check_writable(pivots)
+        check_writable(info)
+        result: tuple[Tensor, Tensor, Tensor] = below(A, pivot, check_errors, LU, pivots, info)
+        increment_version(LU)
+        increment_version(pivots)
+        increment_version(info)
+        return result
+
+    return kernel
+
+
+# linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
+#     Tensor(b!) L, Tensor(c!) U)
+def linalg_lu_out(below: Kernel) -> Kernel:
+    def kernel(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        check_writable(P)
+        check_writable(L)
+        check_writable(U)
+        result: tuple[Tensor, Tensor, Tensor] = below(A, pivot, P, L, U)
+        increment_version(P)
+        increment_version(L)
+        increment_version(U)
+        return result
+
+    return kernel
+
+
+# linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) ->
+#     (Tensor(a!) L, Tensor(b!) info)
+def linalg_cholesky_ex_L(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(L)
+        check_writable(info)
+        result: tuple[Tensor, Tensor] = below(self, upper, check_errors, L, info)
+        increment_version(L)
+        increment_version(info)
+        return result
+
+    return kernel
+
+
+# linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
+def linalg_qr_out(below: Kernel) -> Kernel:
+    def kernel(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(Q)
+        check_writable(R)
+        result: tuple[Tensor, Tensor] = below(A, mode, Q, R)
+        increment_version(Q)
+        increment_version(R)
+        return result
+
+    return kernel
+
+
+# _linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!)
+#     eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)
+def _linalg_eigh_eigenvalues(below: Kernel) -> Kernel:
+    def kernel(
+        A: Tensor,
+        UPLO: str,
+        compute_v: bool,
+        eigenvalues: Tensor,
+        eigenvectors: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(eigenvalues)
+        check_writable(eigenvectors)
+        result: tuple[Tensor, Tensor] = below(A, UPLO, compute_v, eigenvalues, eigenvectors)
+        increment_version(eigenvalues)
+        increment_version(eigenvectors)
+        return result
+
+    return kernel
+
+
+# linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
+#     Tensor(b!) eigenvectors)
+def linalg_eig_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(eigenvalues)
+        check_writable(eigenvectors)
+        result: tuple[Tensor, Tensor] = below(self, eigenvalues, eigenvectors)
+        increment_version(eigenvalues)
+        increment_version(eigenvectors)
+        return result
+
+    return kernel
+
+
+# _linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U,
+#     Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+def _linalg_svd_U(below: Kernel) -> Kernel:
+    def kernel(
+        A: Tensor,
+        full_matrices: bool,
+        compute_uv: bool,
+        driver: str | None,
+        U: Tensor,
+        S: Tensor,
+        Vh: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        check_writable(U)
+        check_writable(S)
+        check_writable(Vh)
+        result: tuple[Tensor, Tensor, Tensor] = below(A, full_matrices, compute_uv, driver, U, S, Vh)
+        increment_version(U)
+        increment_version(S)
+        increment_version(Vh)
+        return result
 
     return kernel
 

@@ -11,70 +11,6 @@ from opwright.abi import Tensor, check_writable, increment_version
 Kernel = Callable[..., Any]
 
 
-# nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
-#     Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))
-def nll_loss_forward_output(below: Kernel) -> Kernel:
-    def kernel(
-        self: Tensor,
-        target: Tensor,
-        weight: Tensor | None,
-        reduction: int,
-        ignore_index: int,
-        output: Tensor,
-        total_weight: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        check_writable(output)
-        check_writable(total_weight)
-        result: tuple[Tensor, Tensor] = below(self, target, weight, reduction, ignore_index, output, total_weight)
-        increment_version(output)
-        increment_version(total_weight)
-        return result
-
-    return kernel
-
-
-# nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
-#     Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))
-def nll_loss2d_forward_output(below: Kernel) -> Kernel:
-    def kernel(
-        self: Tensor,
-        target: Tensor,
-        weight: Tensor | None,
-        reduction: int,
-        ignore_index: int,
-        output: Tensor,
-        total_weight: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        check_writable(output)
-        check_writable(total_weight)
-        result: tuple[Tensor, Tensor] = below(self, target, weight, reduction, ignore_index, output, total_weight)
-        increment_version(output)
-        increment_version(total_weight)
-        return result
-
-    return kernel
-
-
-# multilabel_margin_loss_forward.output(Tensor self, Tensor target, int reduction, *, Tensor(a!) output, Tensor(b!)
-#     is_target) -> (Tensor(a!), Tensor(b!))
-def multilabel_margin_loss_forward_output(below: Kernel) -> Kernel:
-    def kernel(
-        self: Tensor,
-        target: Tensor,
-        reduction: int,
-        output: Tensor,
-        is_target: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        check_writable(output)
-        check_writable(is_target)
-        result: tuple[Tensor, Tensor] = below(self, target, reduction, output, is_target)
-        increment_version(output)
-        increment_version(is_target)
-        return result
-
-    return kernel
-
-
 # mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def mse_loss_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
@@ -169,6 +105,28 @@ def nll_loss_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
+#     Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))
+def nll_loss_forward_output(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        output: Tensor,
+        total_weight: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(output)
+        check_writable(total_weight)
+        result: tuple[Tensor, Tensor] = below(self, target, weight, reduction, ignore_index, output, total_weight)
+        increment_version(output)
+        increment_version(total_weight)
+        return result
+
+    return kernel
+
+
 # nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
 #     Tensor(a!) out) -> Tensor(a!)
 def nll_loss2d_out(below: Kernel) -> Kernel:
@@ -184,6 +142,28 @@ def nll_loss2d_out(below: Kernel) -> Kernel:
         below(self, target, weight, reduction, ignore_index, out)
         increment_version(out)
         return out
+
+    return kernel
+
+
+# nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
+#     Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))
+def nll_loss2d_forward_output(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        output: Tensor,
+        total_weight: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(output)
+        check_writable(total_weight)
+        result: tuple[Tensor, Tensor] = below(self, target, weight, reduction, ignore_index, output, total_weight)
+        increment_version(output)
+        increment_version(total_weight)
+        return result
 
     return kernel
 
@@ -215,6 +195,26 @@ def multilabel_margin_loss_out(below: Kernel) -> Kernel:
         below(self, target, reduction, out)
         increment_version(out)
         return out
+
+    return kernel
+
+
+# multilabel_margin_loss_forward.output(Tensor self, Tensor target, int reduction, *, Tensor(a!) output, Tensor(b!)
+#     is_target) -> (Tensor(a!), Tensor(b!))
+def multilabel_margin_loss_forward_output(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        target: Tensor,
+        reduction: int,
+        output: Tensor,
+        is_target: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(output)
+        check_writable(is_target)
+        result: tuple[Tensor, Tensor] = below(self, target, reduction, output, is_target)
+        increment_version(output)
+        increment_version(is_target)
+        return result
 
     return kernel
 

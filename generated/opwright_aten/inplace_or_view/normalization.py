@@ -11,6 +11,59 @@ from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_w
 Kernel = Callable[..., Any]
 
 
+# native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def native_layer_norm_out(below: Kernel) -> Kernel:
+    def kernel(
+        input: Tensor,
+        normalized_shape: list[int],
+        weight: Tensor | None,
+        bias: Tensor | None,
+        eps: float,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        check_writable(out0)
+        check_writable(out1)
+        check_writable(out2)
+        result: tuple[Tensor, Tensor, Tensor] = below(input, normalized_shape, weight, bias, eps, out0, out1, out2)
+        increment_version(out0)
+        increment_version(out1)
+        increment_version(out2)
+        return result
+
+    return kernel
+
+
+# native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,
+#     float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def native_group_norm_out(below: Kernel) -> Kernel:
+    def kernel(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        N: int,
+        C: int,
+        HxW: int,
+        group: int,
+        eps: float,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        check_writable(out0)
+        check_writable(out1)
+        check_writable(out2)
+        result: tuple[Tensor, Tensor, Tensor] = below(input, weight, bias, N, C, HxW, group, eps, out0, out1, out2)
+        increment_version(out0)
+        increment_version(out1)
+        increment_version(out2)
+        return result
+
+    return kernel
+
+
 # _native_batch_norm_legit.no_stats_out(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,
 #     float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!),
 #     Tensor(c!))
@@ -73,59 +126,6 @@ def _native_batch_norm_legit_default(below: Kernel) -> Kernel:
             momentum,
             eps,
         )
-        return result
-
-    return kernel
-
-
-# native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def native_layer_norm_out(below: Kernel) -> Kernel:
-    def kernel(
-        input: Tensor,
-        normalized_shape: list[int],
-        weight: Tensor | None,
-        bias: Tensor | None,
-        eps: float,
-        out0: Tensor,
-        out1: Tensor,
-        out2: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        check_writable(out0)
-        check_writable(out1)
-        check_writable(out2)
-        result: tuple[Tensor, Tensor, Tensor] = below(input, normalized_shape, weight, bias, eps, out0, out1, out2)
-        increment_version(out0)
-        increment_version(out1)
-        increment_version(out2)
-        return result
-
-    return kernel
-
-
-# native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,
-#     float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def native_group_norm_out(below: Kernel) -> Kernel:
-    def kernel(
-        input: Tensor,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        N: int,
-        C: int,
-        HxW: int,
-        group: int,
-        eps: float,
-        out0: Tensor,
-        out1: Tensor,
-        out2: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        check_writable(out0)
-        check_writable(out1)
-        check_writable(out2)
-        result: tuple[Tensor, Tensor, Tensor] = below(input, weight, bias, N, C, HxW, group, eps, out0, out1, out2)
-        increment_version(out0)
-        increment_version(out1)
-        increment_version(out2)
         return result
 
     return kernel

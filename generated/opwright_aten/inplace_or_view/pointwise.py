@@ -11,110 +11,6 @@ from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_w
 Kernel = Callable[..., Any]
 
 
-# div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
-def div__Tensor_mode(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, other, rounding_mode)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
-def div_out_mode(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, other, rounding_mode, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def floor_divide__Tensor(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, other)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def floor_divide_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, other, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
-def pow__Tensor(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, exponent: Tensor) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, exponent)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
-def pow_Tensor_Tensor_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, exponent, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
-def pow__Scalar(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, exponent: Any) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, exponent)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
-def pow_Tensor_Scalar_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, exponent, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
@@ -345,6 +241,32 @@ def div__Scalar(below: Kernel) -> Kernel:
     return kernel
 
 
+# div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
+def div__Tensor_mode(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, other, rounding_mode)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
+def div_out_mode(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, rounding_mode, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
@@ -367,6 +289,32 @@ def div__Scalar_mode(below: Kernel) -> Kernel:
             storage = storage_of(self)
         storage.version += 1
         return self
+
+    return kernel
+
+
+# floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def floor_divide__Tensor(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, other)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def floor_divide_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
+        increment_version(out)
+        return out
 
     return kernel
 
@@ -454,6 +402,58 @@ def remainder_Scalar_Tensor_out(below: Kernel) -> Kernel:
     def kernel(self: Any, other: Tensor, out: Tensor) -> Tensor:
         check_writable(out)
         below(self, other, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
+def pow__Tensor(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, exponent: Tensor) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, exponent)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
+def pow_Tensor_Tensor_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, exponent, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
+def pow__Scalar(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, exponent: Any) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, exponent)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
+def pow_Tensor_Scalar_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, exponent, out)
         increment_version(out)
         return out
 

@@ -57,76 +57,6 @@ def max_pool3d_with_indices_out(below: Kernel) -> Kernel:
     return kernel
 
 
-# adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),
-#     Tensor(b!))
-def adaptive_max_pool2d_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int], out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(out)
-        check_writable(indices)
-        result: tuple[Tensor, Tensor] = below(self, output_size, out, indices)
-        increment_version(out)
-        increment_version(indices)
-        return result
-
-    return kernel
-
-
-# adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),
-#     Tensor(b!))
-def adaptive_max_pool3d_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int], out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(out)
-        check_writable(indices)
-        result: tuple[Tensor, Tensor] = below(self, output_size, out, indices)
-        increment_version(out)
-        increment_version(indices)
-        return result
-
-    return kernel
-
-
-# fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *,
-#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
-def fractional_max_pool2d_output(below: Kernel) -> Kernel:
-    def kernel(
-        self: Tensor,
-        kernel_size: list[int],
-        output_size: list[int],
-        random_samples: Tensor,
-        output: Tensor,
-        indices: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        check_writable(output)
-        check_writable(indices)
-        result: tuple[Tensor, Tensor] = below(self, kernel_size, output_size, random_samples, output, indices)
-        increment_version(output)
-        increment_version(indices)
-        return result
-
-    return kernel
-
-
-# fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *,
-#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
-def fractional_max_pool3d_output(below: Kernel) -> Kernel:
-    def kernel(
-        self: Tensor,
-        kernel_size: list[int],
-        output_size: list[int],
-        random_samples: Tensor,
-        output: Tensor,
-        indices: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        check_writable(output)
-        check_writable(indices)
-        result: tuple[Tensor, Tensor] = below(self, kernel_size, output_size, random_samples, output, indices)
-        increment_version(output)
-        increment_version(indices)
-        return result
-
-    return kernel
-
-
 # avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
 def avg_pool2d_out(below: Kernel) -> Kernel:
@@ -213,6 +143,34 @@ def adaptive_avg_pool3d_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),
+#     Tensor(b!))
+def adaptive_max_pool2d_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, output_size: list[int], out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(out)
+        check_writable(indices)
+        result: tuple[Tensor, Tensor] = below(self, output_size, out, indices)
+        increment_version(out)
+        increment_version(indices)
+        return result
+
+    return kernel
+
+
+# adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),
+#     Tensor(b!))
+def adaptive_max_pool3d_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, output_size: list[int], out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(out)
+        check_writable(indices)
+        result: tuple[Tensor, Tensor] = below(self, output_size, out, indices)
+        increment_version(out)
+        increment_version(indices)
+        return result
+
+    return kernel
+
+
 # max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def max_unpool2d_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
@@ -239,5 +197,47 @@ def max_unpool3d_out(below: Kernel) -> Kernel:
         below(self, indices, output_size, stride, padding, out)
         increment_version(out)
         return out
+
+    return kernel
+
+
+# fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+def fractional_max_pool2d_output(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        kernel_size: list[int],
+        output_size: list[int],
+        random_samples: Tensor,
+        output: Tensor,
+        indices: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(output)
+        check_writable(indices)
+        result: tuple[Tensor, Tensor] = below(self, kernel_size, output_size, random_samples, output, indices)
+        increment_version(output)
+        increment_version(indices)
+        return result
+
+    return kernel
+
+
+# fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *,
+#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
+def fractional_max_pool3d_output(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        kernel_size: list[int],
+        output_size: list[int],
+        random_samples: Tensor,
+        output: Tensor,
+        indices: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(output)
+        check_writable(indices)
+        result: tuple[Tensor, Tensor] = below(self, kernel_size, output_size, random_samples, output, indices)
+        increment_version(output)
+        increment_version(indices)
+        return result
 
     return kernel

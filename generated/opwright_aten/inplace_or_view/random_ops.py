@@ -120,6 +120,32 @@ def randperm_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def uniform_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, from_, to, generator, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
+def uniform_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, from_, to, generator)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 def normal_(below: Kernel) -> Kernel:
     def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
@@ -187,58 +213,6 @@ def normal_float_float_out(below: Kernel) -> Kernel:
         below(mean, std, size, generator, out)
         increment_version(out)
         return out
-
-    return kernel
-
-
-# bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
-def bernoulli__float(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, p, generator)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def bernoulli_float_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, p, generator, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def uniform_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, from_, to, generator, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
-def uniform_(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, from_, to, generator)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
 
     return kernel
 
@@ -430,6 +404,32 @@ def bernoulli_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
         check_writable(out)
         below(self, generator, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
+def bernoulli__float(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, p, generator)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def bernoulli_float_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, p, generator, out)
         increment_version(out)
         return out
 

@@ -20,11 +20,88 @@ from opwright.abi import (
 Kernel = Callable[..., Any]
 
 
+# sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def sum_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dtype, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def sum_IntList_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, dtype, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def prod_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dtype, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def prod_int_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, dtype, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
         check_writable(out)
         below(self, dtype, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def mean_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, dtype, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def amax_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def amin_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, out)
         increment_version(out)
         return out
 
@@ -42,11 +119,77 @@ def any_all_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def any_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def any_dims_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, out: Tensor) -> Tensor:
         check_writable(out)
         below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def all_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def all_dims_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def argmax_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def argmin_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, dim, keepdim, out)
         increment_version(out)
         return out
 
@@ -99,211 +242,6 @@ def min_dim_min(below: Kernel) -> Kernel:
         increment_version(min)
         increment_version(min_indices)
         return result
-
-    return kernel
-
-
-# aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!)
-#     min, Tensor(b!) max)
-def aminmax_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(min)
-        check_writable(max)
-        result: tuple[Tensor, Tensor] = below(self, dim, keepdim, min, max)
-        increment_version(min)
-        increment_version(max)
-        return result
-
-    return kernel
-
-
-# norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
-def norm_dtype_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, p, dim, keepdim, dtype, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
-def dist_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, p: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, other, p, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
-def cummax_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(values)
-        check_writable(indices)
-        result: tuple[Tensor, Tensor] = below(self, dim, values, indices)
-        increment_version(values)
-        increment_version(indices)
-        return result
-
-    return kernel
-
-
-# cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
-def cummin_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(values)
-        check_writable(indices)
-        result: tuple[Tensor, Tensor] = below(self, dim, values, indices)
-        increment_version(values)
-        increment_version(indices)
-        return result
-
-    return kernel
-
-
-# sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dtype, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_IntList_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, dtype, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dtype, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_int_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, dtype, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def mean_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, dtype, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amax_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amin_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def any_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def any_dims_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def all_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def all_dims_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def argmax_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def argmin_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, dim, keepdim, out)
-        increment_version(out)
-        return out
 
     return kernel
 
@@ -376,6 +314,20 @@ def logsumexp_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!)
+#     min, Tensor(b!) max)
+def aminmax_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(min)
+        check_writable(max)
+        result: tuple[Tensor, Tensor] = below(self, dim, keepdim, min, max)
+        increment_version(min)
+        increment_version(max)
+        return result
+
+    return kernel
+
+
 # linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
 #     dtype=None, Tensor(a!) out) -> Tensor(a!)
 def linalg_vector_norm_out(below: Kernel) -> Kernel:
@@ -422,6 +374,28 @@ def norm_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
         check_writable(out)
         below(self, p, dim, keepdim, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
+def norm_dtype_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, p, dim, keepdim, dtype, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
+def dist_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, p: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, p, out)
         increment_version(out)
         return out
 
@@ -518,6 +492,32 @@ def cumprod_(below: Kernel) -> Kernel:
             storage = storage_of(self)
         storage.version += 1
         return self
+
+    return kernel
+
+
+# cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
+def cummax_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(values)
+        check_writable(indices)
+        result: tuple[Tensor, Tensor] = below(self, dim, values, indices)
+        increment_version(values)
+        increment_version(indices)
+        return result
+
+    return kernel
+
+
+# cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
+def cummin_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(values)
+        check_writable(indices)
+        result: tuple[Tensor, Tensor] = below(self, dim, values, indices)
+        increment_version(values)
+        increment_version(indices)
+        return result
 
     return kernel
 

@@ -46,6 +46,17 @@ def sort_values_stable(below: Kernel) -> Kernel:
     return kernel
 
 
+# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def msort_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values,
 #     Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
 def topk_values(below: Kernel) -> Kernel:
@@ -82,6 +93,17 @@ def kthvalue_values(below: Kernel) -> Kernel:
     return kernel
 
 
+# median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def median_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
 #     (Tensor(a!) values, Tensor(b!) indices)
 def median_dim_values(below: Kernel) -> Kernel:
@@ -92,6 +114,17 @@ def median_dim_values(below: Kernel) -> Kernel:
         increment_version(values)
         increment_version(indices)
         return result
+
+    return kernel
+
+
+# nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def nanmedian_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
 
     return kernel
 
@@ -120,82 +153,6 @@ def mode_values(below: Kernel) -> Kernel:
         increment_version(values)
         increment_version(indices)
         return result
-
-    return kernel
-
-
-# histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist,
-#     Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
-def histogram_bins_tensor_out(below: Kernel) -> Kernel:
-    def kernel(
-        self: Tensor,
-        bins: Tensor,
-        weight: Tensor | None,
-        density: bool,
-        hist: Tensor,
-        bin_edges: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        check_writable(hist)
-        check_writable(bin_edges)
-        result: tuple[Tensor, Tensor] = below(self, bins, weight, density, hist, bin_edges)
-        increment_version(hist)
-        increment_version(bin_edges)
-        return result
-
-    return kernel
-
-
-# histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False,
-#     Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
-def histogram_bin_ct_out(below: Kernel) -> Kernel:
-    def kernel(
-        self: Tensor,
-        bins: int,
-        range: list[float] | None,
-        weight: Tensor | None,
-        density: bool,
-        hist: Tensor,
-        bin_edges: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        check_writable(hist)
-        check_writable(bin_edges)
-        result: tuple[Tensor, Tensor] = below(self, bins, range, weight, density, hist, bin_edges)
-        increment_version(hist)
-        increment_version(bin_edges)
-        return result
-
-    return kernel
-
-
-# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def msort_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def median_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def nanmedian_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, out)
-        increment_version(out)
-        return out
 
     return kernel
 
@@ -402,6 +359,49 @@ def histc_out(below: Kernel) -> Kernel:
         below(self, bins, min, max, out)
         increment_version(out)
         return out
+
+    return kernel
+
+
+# histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist,
+#     Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
+def histogram_bins_tensor_out(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        bins: Tensor,
+        weight: Tensor | None,
+        density: bool,
+        hist: Tensor,
+        bin_edges: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(hist)
+        check_writable(bin_edges)
+        result: tuple[Tensor, Tensor] = below(self, bins, weight, density, hist, bin_edges)
+        increment_version(hist)
+        increment_version(bin_edges)
+        return result
+
+    return kernel
+
+
+# histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False,
+#     Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
+def histogram_bin_ct_out(below: Kernel) -> Kernel:
+    def kernel(
+        self: Tensor,
+        bins: int,
+        range: list[float] | None,
+        weight: Tensor | None,
+        density: bool,
+        hist: Tensor,
+        bin_edges: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        check_writable(hist)
+        check_writable(bin_edges)
+        result: tuple[Tensor, Tensor] = below(self, bins, range, weight, density, hist, bin_edges)
+        increment_version(hist)
+        increment_version(bin_edges)
+        return result
 
     return kernel
 

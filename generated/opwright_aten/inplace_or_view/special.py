@@ -11,136 +11,6 @@ from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_w
 Kernel = Callable[..., Any]
 
 
-# polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
-def polygamma_(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, n: int) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, n)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def igamma_(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, other)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def igamma_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, other, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def igammac_(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, other)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def igammac_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, other, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def xlogy__Tensor(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, other)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def xlogy_OutTensor(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, other, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def xlogy_OutScalar_Self(below: Kernel) -> Kernel:
-    def kernel(self: Any, other: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, other, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def xlogy__Scalar_Other(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, other)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def xlogy_OutScalar_Other(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, other, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
 # erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erf_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, out: Tensor) -> Tensor:
@@ -315,6 +185,21 @@ def polygamma_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+def polygamma_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, n: int) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, n)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
 # special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
@@ -340,6 +225,58 @@ def special_zeta_self_scalar_out(below: Kernel) -> Kernel:
 # special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_other_scalar_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, other: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igamma_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, other)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igamma_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def igammac_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, other)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def igammac_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         check_writable(out)
         below(self, other, out)
         increment_version(out)
@@ -596,6 +533,69 @@ def special_entr_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, out: Tensor) -> Tensor:
         check_writable(out)
         below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def xlogy__Tensor(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, other)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def xlogy_OutTensor(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def xlogy_OutScalar_Self(below: Kernel) -> Kernel:
+    def kernel(self: Any, other: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def xlogy__Scalar_Other(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, other)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def xlogy_OutScalar_Other(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
         increment_version(out)
         return out
 

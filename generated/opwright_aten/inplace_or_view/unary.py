@@ -11,46 +11,6 @@ from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_w
 Kernel = Callable[..., Any]
 
 
-# conj_physical_(Tensor(a!) self) -> Tensor(a!)
-def conj_physical_(below: Kernel) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def conj_physical_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
-#     exponent)
-def frexp_Tensor_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-        check_writable(mantissa)
-        check_writable(exponent)
-        result: tuple[Tensor, Tensor] = below(self, mantissa, exponent)
-        increment_version(mantissa)
-        increment_version(exponent)
-        return result
-
-    return kernel
-
-
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, out: Tensor) -> Tensor:
@@ -1009,6 +969,32 @@ def nan_to_num_(below: Kernel) -> Kernel:
     return kernel
 
 
+# conj_physical_(Tensor(a!) self) -> Tensor(a!)
+def conj_physical_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def conj_physical_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)
 def complex_out(below: Kernel) -> Kernel:
     def kernel(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
@@ -1053,6 +1039,20 @@ def relu_(below: Kernel) -> Kernel:
             storage = storage_of(self)
         storage.version += 1
         return self
+
+    return kernel
+
+
+# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+#     exponent)
+def frexp_Tensor_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+        check_writable(mantissa)
+        check_writable(exponent)
+        result: tuple[Tensor, Tensor] = below(self, mantissa, exponent)
+        increment_version(mantissa)
+        increment_version(exponent)
+        return result
 
     return kernel
 

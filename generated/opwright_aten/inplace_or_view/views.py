@@ -174,6 +174,30 @@ def _reshape_alias(below: Kernel) -> Kernel:
     return kernel
 
 
+# unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
+def unsafe_split_Tensor_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, split_size: int, dim: int, out: list[Tensor]) -> None:
+        for item in out:
+            check_writable(item)
+        below(self, split_size, dim, out)
+        for item in out:
+            increment_version(item)
+
+    return kernel
+
+
+# unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()
+def unsafe_split_with_sizes_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, split_sizes: list[int], dim: int, out: list[Tensor]) -> None:
+        for item in out:
+            check_writable(item)
+        below(self, split_sizes, dim, out)
+        for item in out:
+            increment_version(item)
+
+    return kernel
+
+
 # unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
 def unfold(below: Kernel) -> Kernel:
     def kernel(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
@@ -316,29 +340,5 @@ def resize_as_(below: Kernel) -> Kernel:
                 storage = storage_of(self)
             storage.version += 1
         return self
-
-    return kernel
-
-
-# unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
-def unsafe_split_Tensor_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, split_size: int, dim: int, out: list[Tensor]) -> None:
-        for item in out:
-            check_writable(item)
-        below(self, split_size, dim, out)
-        for item in out:
-            increment_version(item)
-
-    return kernel
-
-
-# unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()
-def unsafe_split_with_sizes_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, split_sizes: list[int], dim: int, out: list[Tensor]) -> None:
-        for item in out:
-            check_writable(item)
-        below(self, split_sizes, dim, out)
-        for item in out:
-            increment_version(item)
 
     return kernel

@@ -25,6 +25,44 @@ def silu_default(self: Tensor) -> Tensor:
     return known_result(form, activations_kernels.silu(np, self_), self_)
 
 
+silu_out_forms = KnownForms("Tt", activations_kernels.silu, (-1, 0), writes=1)
+
+
+# silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def silu_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = silu_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating complex")
+        silu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.silu(np, self_, out=plan.out(target)), target)
+    return out
+
+
+silu__forms = KnownForms("T", activations_kernels.silu, (-1, 0), writes=0)
+
+
+# silu_(Tensor(a!) self) -> Tensor(a!)
+def silu_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = silu__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating complex")
+        silu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.silu(np, self_, out=plan.out(target)), target)
+    return self
+
+
 mish_default_forms = KnownForms("T", activations_kernels.mish, (-1, 0))
 
 
@@ -38,6 +76,44 @@ def mish_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.mish(np, self_), self_)
+
+
+mish_out_forms = KnownForms("Tt", activations_kernels.mish, (-1, 0), writes=1)
+
+
+# mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def mish_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = mish_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        mish_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.mish(np, self_, out=plan.out(target)), target)
+    return out
+
+
+mish__forms = KnownForms("T", activations_kernels.mish, (-1, 0), writes=0)
+
+
+# mish_(Tensor(a!) self) -> Tensor(a!)
+def mish_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = mish__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        mish__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.mish(np, self_, out=plan.out(target)), target)
+    return self
 
 
 elu_default_forms = KnownForms("TNNN", activations_kernels.elu, (-1, 0, 1, 2, 3))
@@ -69,6 +145,64 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
     return known_result(form, activations_kernels.elu(np, self_, alpha, scale, input_scale), self_)
 
 
+elu_out_forms = KnownForms()
+
+
+# elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
+def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        type(alpha),
+        alpha,
+        type(scale),
+        scale,
+        type(input_scale),
+        input_scale,
+    )
+    form = elu_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
+        elu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.elu(np, self_, alpha, scale, input_scale), target)
+    return out
+
+
+elu__forms = KnownForms()
+
+
+# elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
+def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        type(alpha),
+        alpha,
+        type(scale),
+        scale,
+        type(input_scale),
+        input_scale,
+    )
+    form = elu__forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
+        elu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.elu(np, self_, alpha, scale, input_scale), target)
+    return self
+
+
 celu_default_forms = KnownForms("TN", activations_kernels.celu, (-1, 0, 1))
 
 
@@ -84,6 +218,44 @@ def celu_default(self: Tensor, alpha: Any) -> Tensor:
     return known_result(form, activations_kernels.celu(np, self_, alpha), self_)
 
 
+celu_out_forms = KnownForms()
+
+
+# celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
+    form = celu_out_forms.get(key)
+    if form is None:
+        plan = rules.celu(self_, alpha)
+        celu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.celu(np, self_, alpha), target)
+    return out
+
+
+celu__forms = KnownForms()
+
+
+# celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
+def celu_(self: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
+    form = celu__forms.get(key)
+    if form is None:
+        plan = rules.celu(self_, alpha)
+        celu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.celu(np, self_, alpha), target)
+    return self
+
+
 leaky_relu_default_forms = KnownForms("T.", activations_kernels.leaky_relu, (-1, 0, 1))
 
 
@@ -97,6 +269,44 @@ def leaky_relu_default(self: Tensor, negative_slope: Any) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.leaky_relu(np, self_, negative_slope), self_)
+
+
+leaky_relu_out_forms = KnownForms("T.t", activations_kernels.leaky_relu, (-1, 0, 1), writes=2)
+
+
+# leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
+def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = leaky_relu_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        leaky_relu_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.leaky_relu(np, self_, negative_slope, out=plan.out(target)), target)
+    return out
+
+
+leaky_relu__forms = KnownForms("T.", activations_kernels.leaky_relu, (-1, 0, 1), writes=0)
+
+
+# leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
+def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = leaky_relu__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        leaky_relu__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.leaky_relu(np, self_, negative_slope, out=plan.out(target)), target)
+    return self
 
 
 _prelu_kernel_forms = KnownForms("TT", activations_kernels.leaky_relu, (-1, 0, 1))
@@ -177,6 +387,25 @@ def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
     return known_result(form, activations_kernels.softplus(np, self_, beta, threshold), self_)
 
 
+softplus_out_forms = KnownForms()
+
+
+# softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
+def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(beta), beta, type(threshold), threshold)
+    form = softplus_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(beta, threshold), accepts="floating")
+        softplus_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.softplus(np, self_, beta, threshold), target)
+    return out
+
+
 log_sigmoid_forward_default_forms = KnownForms("T", activations_kernels.log_sigmoid, (-1, 0))
 
 
@@ -223,6 +452,44 @@ def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     return known_result(form, activations_kernels.hardtanh(np, self_, min_val, max_val), self_)
 
 
+hardtanh_out_forms = KnownForms("TNNt", activations_kernels.hardtanh, (-1, 0, 1, 2), writes=3)
+
+
+# hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
+def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
+    form = hardtanh_out_forms.get(key)
+    if form is None:
+        plan = rules.hardtanh(self_, min_val, max_val)
+        hardtanh_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
+    return out
+
+
+hardtanh__forms = KnownForms("TNN", activations_kernels.hardtanh, (-1, 0, 1, 2), writes=0)
+
+
+# hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
+def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
+    form = hardtanh__forms.get(key)
+    if form is None:
+        plan = rules.hardtanh(self_, min_val, max_val)
+        hardtanh__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
+    return self
+
+
 hardsigmoid_default_forms = KnownForms("T", activations_kernels.hardsigmoid, (-1, 0))
 
 
@@ -236,6 +503,44 @@ def hardsigmoid_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.hardsigmoid(np, self_), self_)
+
+
+hardsigmoid_out_forms = KnownForms("Tt", activations_kernels.hardsigmoid, (-1, 0), writes=1)
+
+
+# hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardsigmoid_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardsigmoid_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.hardsigmoid(np, self_, out=plan.out(target)), target)
+    return out
+
+
+hardsigmoid__forms = KnownForms("T", activations_kernels.hardsigmoid, (-1, 0), writes=0)
+
+
+# hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
+def hardsigmoid_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardsigmoid__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardsigmoid__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.hardsigmoid(np, self_, out=plan.out(target)), target)
+    return self
 
 
 hardswish_default_forms = KnownForms("T", activations_kernels.hardswish, (-1, 0))
@@ -253,6 +558,44 @@ def hardswish_default(self: Tensor) -> Tensor:
     return known_result(form, activations_kernels.hardswish(np, self_), self_)
 
 
+hardswish_out_forms = KnownForms("Tt", activations_kernels.hardswish, (-1, 0), writes=1)
+
+
+# hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardswish_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardswish_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.hardswish(np, self_, out=plan.out(target)), target)
+    return out
+
+
+hardswish__forms = KnownForms("T", activations_kernels.hardswish, (-1, 0), writes=0)
+
+
+# hardswish_(Tensor(a!) self) -> Tensor(a!)
+def hardswish_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardswish__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardswish__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.hardswish(np, self_, out=plan.out(target)), target)
+    return self
+
+
 hardshrink_default_forms = KnownForms("T.", activations_kernels.hardshrink, (-1, 0, 1))
 
 
@@ -268,6 +611,25 @@ def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
     return known_result(form, activations_kernels.hardshrink(np, self_, lambd), self_)
 
 
+hardshrink_out_forms = KnownForms()
+
+
+# hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
+def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = hardshrink_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, accepts="floating")
+        hardshrink_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.hardshrink(np, self_, lambd), target)
+    return out
+
+
 softshrink_default_forms = KnownForms("TN", activations_kernels.softshrink, (-1, 0, 1))
 
 
@@ -281,6 +643,25 @@ def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.softshrink(np, self_, lambd), self_)
+
+
+softshrink_out_forms = KnownForms("TNt", activations_kernels.softshrink, (-1, 0, 1), writes=2)
+
+
+# softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
+def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
+    form = softshrink_out_forms.get(key)
+    if form is None:
+        plan = rules.softshrink(self_, lambd)
+        softshrink_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.softshrink(np, self_, lambd, out=plan.out(target)), target)
+    return out
 
 
 threshold_default_forms = KnownForms("TNN", activations_kernels.threshold, (-1, 0, 1, 2))
@@ -300,6 +681,44 @@ def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.threshold(np, self_, threshold, value), self_)
+
+
+threshold_out_forms = KnownForms()
+
+
+# threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
+def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
+    form = threshold_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
+        threshold_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
+    return out
+
+
+threshold__forms = KnownForms()
+
+
+# threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
+def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
+    form = threshold__forms.get(key)
+    if form is None:
+        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
+        threshold__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
+    return self
 
 
 threshold_backward_default_forms = KnownForms("TTN", activations_kernels.threshold_backward, (-1, 0, 1, 2))
@@ -380,425 +799,6 @@ def glu_default(self: Tensor, dim: int) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.glu(np, self_, dim), self_)
-
-
-silu_out_forms = KnownForms("Tt", activations_kernels.silu, (-1, 0), writes=1)
-
-
-# silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def silu_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = silu_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating complex")
-        silu_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.silu(np, self_, out=plan.out(target)), target)
-    return out
-
-
-silu__forms = KnownForms("T", activations_kernels.silu, (-1, 0), writes=0)
-
-
-# silu_(Tensor(a!) self) -> Tensor(a!)
-def silu_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = silu__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating complex")
-        silu__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.silu(np, self_, out=plan.out(target)), target)
-    return self
-
-
-mish_out_forms = KnownForms("Tt", activations_kernels.mish, (-1, 0), writes=1)
-
-
-# mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def mish_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = mish_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        mish_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.mish(np, self_, out=plan.out(target)), target)
-    return out
-
-
-mish__forms = KnownForms("T", activations_kernels.mish, (-1, 0), writes=0)
-
-
-# mish_(Tensor(a!) self) -> Tensor(a!)
-def mish_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = mish__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        mish__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.mish(np, self_, out=plan.out(target)), target)
-    return self
-
-
-elu_out_forms = KnownForms()
-
-
-# elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
-def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        type(alpha),
-        alpha,
-        type(scale),
-        scale,
-        type(input_scale),
-        input_scale,
-    )
-    form = elu_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
-        elu_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.elu(np, self_, alpha, scale, input_scale), target)
-    return out
-
-
-elu__forms = KnownForms()
-
-
-# elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
-def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    self_ = self.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        type(alpha),
-        alpha,
-        type(scale),
-        scale,
-        type(input_scale),
-        input_scale,
-    )
-    form = elu__forms.get(key)
-    if form is None:
-        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
-        elu__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.elu(np, self_, alpha, scale, input_scale), target)
-    return self
-
-
-celu_out_forms = KnownForms()
-
-
-# celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
-    form = celu_out_forms.get(key)
-    if form is None:
-        plan = rules.celu(self_, alpha)
-        celu_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.celu(np, self_, alpha), target)
-    return out
-
-
-celu__forms = KnownForms()
-
-
-# celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
-def celu_(self: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
-    form = celu__forms.get(key)
-    if form is None:
-        plan = rules.celu(self_, alpha)
-        celu__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.celu(np, self_, alpha), target)
-    return self
-
-
-leaky_relu_out_forms = KnownForms("T.t", activations_kernels.leaky_relu, (-1, 0, 1), writes=2)
-
-
-# leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
-def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = leaky_relu_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        leaky_relu_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.leaky_relu(np, self_, negative_slope, out=plan.out(target)), target)
-    return out
-
-
-leaky_relu__forms = KnownForms("T.", activations_kernels.leaky_relu, (-1, 0, 1), writes=0)
-
-
-# leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
-def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = leaky_relu__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        leaky_relu__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.leaky_relu(np, self_, negative_slope, out=plan.out(target)), target)
-    return self
-
-
-softplus_out_forms = KnownForms()
-
-
-# softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
-def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(beta), beta, type(threshold), threshold)
-    form = softplus_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise_with(self_, numbers=(beta, threshold), accepts="floating")
-        softplus_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.softplus(np, self_, beta, threshold), target)
-    return out
-
-
-hardtanh_out_forms = KnownForms("TNNt", activations_kernels.hardtanh, (-1, 0, 1, 2), writes=3)
-
-
-# hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
-def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
-    form = hardtanh_out_forms.get(key)
-    if form is None:
-        plan = rules.hardtanh(self_, min_val, max_val)
-        hardtanh_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
-    return out
-
-
-hardtanh__forms = KnownForms("TNN", activations_kernels.hardtanh, (-1, 0, 1, 2), writes=0)
-
-
-# hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
-def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
-    form = hardtanh__forms.get(key)
-    if form is None:
-        plan = rules.hardtanh(self_, min_val, max_val)
-        hardtanh__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
-    return self
-
-
-hardsigmoid_out_forms = KnownForms("Tt", activations_kernels.hardsigmoid, (-1, 0), writes=1)
-
-
-# hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = hardsigmoid_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        hardsigmoid_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.hardsigmoid(np, self_, out=plan.out(target)), target)
-    return out
-
-
-hardsigmoid__forms = KnownForms("T", activations_kernels.hardsigmoid, (-1, 0), writes=0)
-
-
-# hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
-def hardsigmoid_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = hardsigmoid__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        hardsigmoid__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.hardsigmoid(np, self_, out=plan.out(target)), target)
-    return self
-
-
-hardswish_out_forms = KnownForms("Tt", activations_kernels.hardswish, (-1, 0), writes=1)
-
-
-# hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = hardswish_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        hardswish_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.hardswish(np, self_, out=plan.out(target)), target)
-    return out
-
-
-hardswish__forms = KnownForms("T", activations_kernels.hardswish, (-1, 0), writes=0)
-
-
-# hardswish_(Tensor(a!) self) -> Tensor(a!)
-def hardswish_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = hardswish__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        hardswish__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.hardswish(np, self_, out=plan.out(target)), target)
-    return self
-
-
-hardshrink_out_forms = KnownForms()
-
-
-# hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
-def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = hardshrink_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
-        hardshrink_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.hardshrink(np, self_, lambd), target)
-    return out
-
-
-softshrink_out_forms = KnownForms("TNt", activations_kernels.softshrink, (-1, 0, 1), writes=2)
-
-
-# softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
-def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
-    form = softshrink_out_forms.get(key)
-    if form is None:
-        plan = rules.softshrink(self_, lambd)
-        softshrink_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.softshrink(np, self_, lambd, out=plan.out(target)), target)
-    return out
-
-
-threshold_out_forms = KnownForms()
-
-
-# threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
-    form = threshold_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
-        threshold_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
-    return out
-
-
-threshold__forms = KnownForms()
-
-
-# threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
-def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
-    form = threshold__forms.get(key)
-    if form is None:
-        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
-        threshold__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
-    return self
 
 
 glu_out_forms = KnownForms("TVt", activations_kernels.glu, (-1, 0, 1), writes=2)

@@ -92,1734 +92,6 @@ def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return bitwise_and_Tensor(wrap(self), wrap(other)).array
 
 
-bitwise_and_Scalar_forms = KnownForms("TN", np.bitwise_and, (0, 1), (0, 1))
-
-
-# bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = bitwise_and_Scalar_forms.get(key)
-        if form is None:
-            form = bitwise_and_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, accepts="bool integer"),
-                self_,
-                other,
-            )
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.bitwise_and(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_and.Scalar", "CPU")
-        raise
-
-
-bitwise_and_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_and, (0, 1), (0, 1))
-
-
-# bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    try:
-        other_ = other.array
-        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
-        form = bitwise_and_Scalar_Tensor_forms.get(key)
-        if form is None:
-            form = bitwise_and_Scalar_Tensor_forms.learn(
-                key,
-                rules.pointwise(self, other_, accepts="bool integer"),
-                self,
-                other_,
-            )
-        if form.casts:
-            self, other_ = cast_operands(form, (self, other_))
-        return known_result(form, np.bitwise_and(self, other_), other_)
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_and.Scalar_Tensor", "CPU")
-        raise
-
-
-bitwise_or_Tensor_forms = KnownForms("TT", np.bitwise_or, (0, 1))
-
-
-# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = bitwise_or_Tensor_forms.get(key)
-        if form is None:
-            form = bitwise_or_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.bitwise_or(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_or.Tensor", "CPU")
-        raise
-
-
-# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_or_Tensor(self, other)
-    try:
-        result = np.bitwise_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_or_Tensor(self, other)
-
-
-# bitwise_or_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIU:
-        return bitwise_or_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.bitwise_or(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_or_Tensor(wrap(self), wrap(other)).array
-
-
-bitwise_or_Scalar_forms = KnownForms("TN", np.bitwise_or, (0, 1), (0, 1))
-
-
-# bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = bitwise_or_Scalar_forms.get(key)
-        if form is None:
-            form = bitwise_or_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, accepts="bool integer"),
-                self_,
-                other,
-            )
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.bitwise_or(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_or.Scalar", "CPU")
-        raise
-
-
-bitwise_or_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_or, (0, 1), (0, 1))
-
-
-# bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    try:
-        other_ = other.array
-        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
-        form = bitwise_or_Scalar_Tensor_forms.get(key)
-        if form is None:
-            form = bitwise_or_Scalar_Tensor_forms.learn(
-                key,
-                rules.pointwise(self, other_, accepts="bool integer"),
-                self,
-                other_,
-            )
-        if form.casts:
-            self, other_ = cast_operands(form, (self, other_))
-        return known_result(form, np.bitwise_or(self, other_), other_)
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_or.Scalar_Tensor", "CPU")
-        raise
-
-
-bitwise_xor_Tensor_forms = KnownForms("TT", np.bitwise_xor, (0, 1))
-
-
-# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = bitwise_xor_Tensor_forms.get(key)
-        if form is None:
-            form = bitwise_xor_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.bitwise_xor(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_xor.Tensor", "CPU")
-        raise
-
-
-# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_xor_Tensor(self, other)
-    try:
-        result = np.bitwise_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_xor_Tensor(self, other)
-
-
-# bitwise_xor_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIU:
-        return bitwise_xor_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.bitwise_xor(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_xor_Tensor(wrap(self), wrap(other)).array
-
-
-bitwise_xor_Scalar_forms = KnownForms("TN", np.bitwise_xor, (0, 1), (0, 1))
-
-
-# bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = bitwise_xor_Scalar_forms.get(key)
-        if form is None:
-            form = bitwise_xor_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, accepts="bool integer"),
-                self_,
-                other,
-            )
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.bitwise_xor(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_xor.Scalar", "CPU")
-        raise
-
-
-bitwise_xor_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_xor, (0, 1), (0, 1))
-
-
-# bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    try:
-        other_ = other.array
-        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
-        form = bitwise_xor_Scalar_Tensor_forms.get(key)
-        if form is None:
-            form = bitwise_xor_Scalar_Tensor_forms.learn(
-                key,
-                rules.pointwise(self, other_, accepts="bool integer"),
-                self,
-                other_,
-            )
-        if form.casts:
-            self, other_ = cast_operands(form, (self, other_))
-        return known_result(form, np.bitwise_xor(self, other_), other_)
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_xor.Scalar_Tensor", "CPU")
-        raise
-
-
-bitwise_left_shift_Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1))
-
-
-# bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = bitwise_left_shift_Tensor_forms.get(key)
-    if form is None:
-        form = bitwise_left_shift_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="integer"),
-            self_,
-            other_,
-        )
-    if form.casts:
-        self_, other_ = cast_operands(form, (self_, other_))
-    return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
-
-
-bitwise_left_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1), (0, 1))
-
-
-# bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = bitwise_left_shift_Tensor_Scalar_forms.get(key)
-    if form is None:
-        form = bitwise_left_shift_Tensor_Scalar_forms.learn(
-            key,
-            rules.pointwise(self_, other, accepts="integer"),
-            self_,
-            other,
-        )
-    if form.casts:
-        self_, other = cast_operands(form, (self_, other))
-    return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
-
-
-bitwise_left_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_left, (-1, 0, 1), (0, 1))
-
-
-# bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    other_ = other.array
-    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
-    form = bitwise_left_shift_Scalar_Tensor_forms.get(key)
-    if form is None:
-        form = bitwise_left_shift_Scalar_Tensor_forms.learn(
-            key,
-            rules.pointwise(self, other_, accepts="integer"),
-            self,
-            other_,
-        )
-    if form.casts:
-        self, other_ = cast_operands(form, (self, other_))
-    return known_result(form, elementary_kernels.shift_left(np, self, other_), other_)
-
-
-bitwise_right_shift_Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1))
-
-
-# bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = bitwise_right_shift_Tensor_forms.get(key)
-    if form is None:
-        form = bitwise_right_shift_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="integer"),
-            self_,
-            other_,
-        )
-    if form.casts:
-        self_, other_ = cast_operands(form, (self_, other_))
-    return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
-
-
-bitwise_right_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1), (0, 1))
-
-
-# bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = bitwise_right_shift_Tensor_Scalar_forms.get(key)
-    if form is None:
-        form = bitwise_right_shift_Tensor_Scalar_forms.learn(
-            key,
-            rules.pointwise(self_, other, accepts="integer"),
-            self_,
-            other,
-        )
-    if form.casts:
-        self_, other = cast_operands(form, (self_, other))
-    return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
-
-
-bitwise_right_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_right, (-1, 0, 1), (0, 1))
-
-
-# bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    other_ = other.array
-    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
-    form = bitwise_right_shift_Scalar_Tensor_forms.get(key)
-    if form is None:
-        form = bitwise_right_shift_Scalar_Tensor_forms.learn(
-            key,
-            rules.pointwise(self, other_, accepts="integer"),
-            self,
-            other_,
-        )
-    if form.casts:
-        self, other_ = cast_operands(form, (self, other_))
-    return known_result(form, elementary_kernels.shift_right(np, self, other_), other_)
-
-
-__lshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1))
-
-
-# __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
-def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = __lshift___Tensor_forms.get(key)
-    if form is None:
-        form = __lshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
-    if form.casts:
-        self_, other_ = cast_operands(form, (self_, other_))
-    return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
-
-
-__lshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1), (0, 1))
-
-
-# __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
-def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = __lshift___Scalar_forms.get(key)
-    if form is None:
-        form = __lshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
-    if form.casts:
-        self_, other = cast_operands(form, (self_, other))
-    return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
-
-
-__rshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1))
-
-
-# __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
-def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = __rshift___Tensor_forms.get(key)
-    if form is None:
-        form = __rshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
-    if form.casts:
-        self_, other_ = cast_operands(form, (self_, other_))
-    return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
-
-
-__rshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1), (0, 1))
-
-
-# __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
-def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = __rshift___Scalar_forms.get(key)
-    if form is None:
-        form = __rshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
-    if form.casts:
-        self_, other = cast_operands(form, (self_, other))
-    return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
-
-
-logical_and_default_forms = KnownForms("TT", np.logical_and, (0, 1))
-
-
-# logical_and(Tensor self, Tensor other) -> Tensor
-def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = logical_and_default_forms.get(key)
-        if form is None:
-            form = logical_and_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.logical_and(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::logical_and", "CPU")
-        raise
-
-
-# logical_and_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_and_default(self, other)
-    try:
-        result = np.logical_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_and_default(self, other)
-
-
-# logical_and_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return logical_and_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logical_and(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_and_default(wrap(self), wrap(other)).array
-
-
-logical_or_default_forms = KnownForms("TT", np.logical_or, (0, 1))
-
-
-# logical_or(Tensor self, Tensor other) -> Tensor
-def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = logical_or_default_forms.get(key)
-        if form is None:
-            form = logical_or_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.logical_or(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::logical_or", "CPU")
-        raise
-
-
-# logical_or_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_or_default(self, other)
-    try:
-        result = np.logical_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_or_default(self, other)
-
-
-# logical_or_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return logical_or_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logical_or(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_or_default(wrap(self), wrap(other)).array
-
-
-logical_xor_default_forms = KnownForms("TT", np.logical_xor, (0, 1))
-
-
-# logical_xor(Tensor self, Tensor other) -> Tensor
-def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = logical_xor_default_forms.get(key)
-        if form is None:
-            form = logical_xor_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.logical_xor(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::logical_xor", "CPU")
-        raise
-
-
-# logical_xor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_xor_default(self, other)
-    try:
-        result = np.logical_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_xor_default(self, other)
-
-
-# logical_xor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return logical_xor_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logical_xor(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_xor_default(wrap(self), wrap(other)).array
-
-
-bitwise_not_default_forms = KnownForms("T", np.invert, (0,))
-
-
-# bitwise_not(Tensor self) -> Tensor
-def bitwise_not_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = bitwise_not_default_forms.get(key)
-        if form is None:
-            form = bitwise_not_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.invert(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_not", "CPU")
-        raise
-
-
-# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIU:
-        return bitwise_not_default(self)
-    try:
-        result = np.invert(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_not_default(self)
-
-
-# bitwise_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIU:
-        return bitwise_not_default(wrap(self)).array
-    try:
-        result = np.invert(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_not_default(wrap(self)).array
-
-
-logical_not_default_forms = KnownForms("T", np.logical_not, (0,))
-
-
-# logical_not(Tensor self) -> Tensor
-def logical_not_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = logical_not_default_forms.get(key)
-        if form is None:
-            form = logical_not_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.logical_not(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::logical_not", "CPU")
-        raise
-
-
-# logical_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = np.logical_not(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_not_default(self)
-
-
-# logical_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_not_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIUFC:
-        return logical_not_default(wrap(self)).array
-    try:
-        result = np.logical_not(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_not_default(wrap(self)).array
-
-
-isnan_default_forms = KnownForms("T", np.not_equal, (0, 0))
-
-
-# isnan(Tensor self) -> Tensor
-def isnan_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = isnan_default_forms.get(key)
-        if form is None:
-            form = isnan_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.not_equal(self_, self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::isnan", "CPU")
-        raise
-
-
-# isnan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isnan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = np.not_equal(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return isnan_default(self)
-
-
-# isnan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def isnan_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIUFC:
-        return isnan_default(wrap(self)).array
-    try:
-        result = np.not_equal(self, self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return isnan_default(wrap(self)).array
-
-
-isfinite_forms = KnownForms("T", np.isfinite, (0,))
-
-
-# isfinite(Tensor self) -> Tensor
-def isfinite(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = isfinite_forms.get(key)
-        if form is None:
-            form = isfinite_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.isfinite(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::isfinite", "CPU")
-        raise
-
-
-# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isfinite_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = np.isfinite(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return isfinite(self)
-
-
-# isfinite where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def isfinite_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIUFC:
-        return isfinite(wrap(self)).array
-    try:
-        result = np.isfinite(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return isfinite(wrap(self)).array
-
-
-isinf_default_forms = KnownForms("T", elementary_kernels.isinf, (-1, 0))
-
-
-# isinf(Tensor self) -> Tensor
-def isinf_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = isinf_default_forms.get(key)
-    if form is None:
-        form = isinf_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, elementary_kernels.isinf(np, self_), self_)
-
-
-def isposinf_default_of_arrays(self: Any) -> Any:
-    return np.equal(self, math.inf)
-
-
-isposinf_default_forms = KnownForms("T", isposinf_default_of_arrays, (0,))
-
-
-# isposinf(Tensor self) -> Tensor
-def isposinf_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = isposinf_default_forms.get(key)
-        if form is None:
-            form = isposinf_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
-                self_,
-            )
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, isposinf_default_of_arrays(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::isposinf", "CPU")
-        raise
-
-
-# isposinf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isposinf_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIUF:
-        return isposinf_default(self)
-    try:
-        result = np.equal(self_, math.inf)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return isposinf_default(self)
-
-
-# isposinf_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def isposinf_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIUF:
-        return isposinf_default(wrap(self)).array
-    try:
-        result = np.equal(self, math.inf)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return isposinf_default(wrap(self)).array
-
-
-def isneginf_default_of_arrays(self: Any) -> Any:
-    return np.equal(self, -math.inf)
-
-
-isneginf_default_forms = KnownForms("T", isneginf_default_of_arrays, (0,))
-
-
-# isneginf(Tensor self) -> Tensor
-def isneginf_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = isneginf_default_forms.get(key)
-        if form is None:
-            form = isneginf_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
-                self_,
-            )
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, isneginf_default_of_arrays(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::isneginf", "CPU")
-        raise
-
-
-# isneginf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isneginf_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIUF:
-        return isneginf_default(self)
-    try:
-        result = np.equal(self_, -math.inf)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return isneginf_default(self)
-
-
-# isneginf_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def isneginf_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIUF:
-        return isneginf_default(wrap(self)).array
-    try:
-        result = np.equal(self, -math.inf)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return isneginf_default(wrap(self)).array
-
-
-isreal_forms = KnownForms("T", elementary_kernels.isreal, (-1, 0))
-
-
-# isreal(Tensor self) -> Tensor
-def isreal(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = isreal_forms.get(key)
-    if form is None:
-        form = isreal_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, elementary_kernels.isreal(np, self_), self_)
-
-
-signbit_default_forms = KnownForms("T", elementary_kernels.signbit, (-1, 0))
-
-
-# signbit(Tensor self) -> Tensor
-def signbit_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = signbit_default_forms.get(key)
-    if form is None:
-        form = signbit_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
-            self_,
-        )
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, elementary_kernels.signbit(np, self_), self_)
-
-
-eq_Tensor_forms = KnownForms("TT", np.equal, (0, 1))
-
-
-# eq.Tensor(Tensor self, Tensor other) -> Tensor
-def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = eq_Tensor_forms.get(key)
-        if form is None:
-            form = eq_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.equal(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::eq.Tensor", "CPU")
-        raise
-
-
-# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return eq_Tensor(self, other)
-    try:
-        result = np.equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Tensor(self, other)
-
-
-# eq_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return eq_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return eq_Tensor(wrap(self), wrap(other)).array
-
-
-eq_Scalar_forms = KnownForms("TN", np.equal, (0, 1), (0, 1))
-
-
-# eq.Scalar(Tensor self, Scalar other) -> Tensor
-def eq_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = eq_Scalar_forms.get(key)
-        if form is None:
-            form = eq_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.equal(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::eq.Scalar", "CPU")
-        raise
-
-
-# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(self, other)
-    try:
-        result = np.equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Scalar(self, other)
-
-
-# eq_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(wrap(self), other).array
-    try:
-        result = np.equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return eq_Scalar(wrap(self), other).array
-
-
-ne_Tensor_forms = KnownForms("TT", np.not_equal, (0, 1))
-
-
-# ne.Tensor(Tensor self, Tensor other) -> Tensor
-def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = ne_Tensor_forms.get(key)
-        if form is None:
-            form = ne_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.not_equal(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::ne.Tensor", "CPU")
-        raise
-
-
-# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return ne_Tensor(self, other)
-    try:
-        result = np.not_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Tensor(self, other)
-
-
-# ne_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return ne_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.not_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ne_Tensor(wrap(self), wrap(other)).array
-
-
-ne_Scalar_forms = KnownForms("TN", np.not_equal, (0, 1), (0, 1))
-
-
-# ne.Scalar(Tensor self, Scalar other) -> Tensor
-def ne_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = ne_Scalar_forms.get(key)
-        if form is None:
-            form = ne_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.not_equal(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::ne.Scalar", "CPU")
-        raise
-
-
-# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(self, other)
-    try:
-        result = np.not_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Scalar(self, other)
-
-
-# ne_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(wrap(self), other).array
-    try:
-        result = np.not_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ne_Scalar(wrap(self), other).array
-
-
-lt_Tensor_forms = KnownForms("TT", np.less, (0, 1))
-
-
-# lt.Tensor(Tensor self, Tensor other) -> Tensor
-def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = lt_Tensor_forms.get(key)
-        if form is None:
-            form = lt_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.less(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::lt.Tensor", "CPU")
-        raise
-
-
-# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return lt_Tensor(self, other)
-    try:
-        result = np.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Tensor(self, other)
-
-
-# lt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return lt_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return lt_Tensor(wrap(self), wrap(other)).array
-
-
-lt_Scalar_forms = KnownForms("TN", np.less, (0, 1), (0, 1))
-
-
-# lt.Scalar(Tensor self, Scalar other) -> Tensor
-def lt_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = lt_Scalar_forms.get(key)
-        if form is None:
-            form = lt_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.less(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::lt.Scalar", "CPU")
-        raise
-
-
-# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(self, other)
-    try:
-        result = np.less(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Scalar(self, other)
-
-
-# lt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(wrap(self), other).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return lt_Scalar(wrap(self), other).array
-
-
-le_Tensor_forms = KnownForms("TT", np.less_equal, (0, 1))
-
-
-# le.Tensor(Tensor self, Tensor other) -> Tensor
-def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = le_Tensor_forms.get(key)
-        if form is None:
-            form = le_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.less_equal(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::le.Tensor", "CPU")
-        raise
-
-
-# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return le_Tensor(self, other)
-    try:
-        result = np.less_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Tensor(self, other)
-
-
-# le_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return le_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.less_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return le_Tensor(wrap(self), wrap(other)).array
-
-
-le_Scalar_forms = KnownForms("TN", np.less_equal, (0, 1), (0, 1))
-
-
-# le.Scalar(Tensor self, Scalar other) -> Tensor
-def le_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = le_Scalar_forms.get(key)
-        if form is None:
-            form = le_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.less_equal(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::le.Scalar", "CPU")
-        raise
-
-
-# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(self, other)
-    try:
-        result = np.less_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Scalar(self, other)
-
-
-# le_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(wrap(self), other).array
-    try:
-        result = np.less_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return le_Scalar(wrap(self), other).array
-
-
-gt_Tensor_forms = KnownForms("TT", np.greater, (0, 1))
-
-
-# gt.Tensor(Tensor self, Tensor other) -> Tensor
-def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = gt_Tensor_forms.get(key)
-        if form is None:
-            form = gt_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.greater(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::gt.Tensor", "CPU")
-        raise
-
-
-# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return gt_Tensor(self, other)
-    try:
-        result = np.greater(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Tensor(self, other)
-
-
-# gt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return gt_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.greater(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return gt_Tensor(wrap(self), wrap(other)).array
-
-
-gt_Scalar_forms = KnownForms("TN", np.greater, (0, 1), (0, 1))
-
-
-# gt.Scalar(Tensor self, Scalar other) -> Tensor
-def gt_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = gt_Scalar_forms.get(key)
-        if form is None:
-            form = gt_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.greater(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::gt.Scalar", "CPU")
-        raise
-
-
-# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(self, other)
-    try:
-        result = np.greater(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Scalar(self, other)
-
-
-# gt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(wrap(self), other).array
-    try:
-        result = np.greater(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return gt_Scalar(wrap(self), other).array
-
-
-ge_Tensor_forms = KnownForms("TT", np.greater_equal, (0, 1))
-
-
-# ge.Tensor(Tensor self, Tensor other) -> Tensor
-def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = ge_Tensor_forms.get(key)
-        if form is None:
-            form = ge_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.greater_equal(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::ge.Tensor", "CPU")
-        raise
-
-
-# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return ge_Tensor(self, other)
-    try:
-        result = np.greater_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Tensor(self, other)
-
-
-# ge_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return ge_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.greater_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ge_Tensor(wrap(self), wrap(other)).array
-
-
-ge_Scalar_forms = KnownForms("TN", np.greater_equal, (0, 1), (0, 1))
-
-
-# ge.Scalar(Tensor self, Scalar other) -> Tensor
-def ge_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = ge_Scalar_forms.get(key)
-        if form is None:
-            form = ge_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.greater_equal(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::ge.Scalar", "CPU")
-        raise
-
-
-# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(self, other)
-    try:
-        result = np.greater_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Scalar(self, other)
-
-
-# ge_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(wrap(self), other).array
-    try:
-        result = np.greater_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ge_Scalar(wrap(self), other).array
-
-
-isin_Tensor_Tensor_forms = KnownForms("TT..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
-
-
-# isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    elements_ = elements.array
-    test_elements_ = test_elements.array
-    key = (
-        elements_.shape,
-        elements_.strides,
-        elements_.dtype,
-        test_elements_.shape,
-        test_elements_.strides,
-        test_elements_.dtype,
-    )
-    form = isin_Tensor_Tensor_forms.get(key)
-    if form is None:
-        form = isin_Tensor_Tensor_forms.learn(
-            key,
-            rules.membership(elements_, test_elements_),
-            elements_,
-            test_elements_,
-        )
-    if form.casts:
-        elements_, test_elements_ = cast_operands(form, (elements_, test_elements_))
-    return known_result(
-        form,
-        elementary_kernels.isin(np, elements_, test_elements_, assume_unique, invert),
-        elements_,
-        test_elements_,
-    )
-
-
-isin_Tensor_Scalar_forms = KnownForms("TN..", elementary_kernels.isin, (-1, 0, 1, 2, 3), (0, 1))
-
-
-# isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
-    elements_ = elements.array
-    key = (elements_.shape, elements_.strides, elements_.dtype, type(test_element), test_element)
-    form = isin_Tensor_Scalar_forms.get(key)
-    if form is None:
-        form = isin_Tensor_Scalar_forms.learn(key, rules.membership(elements_, test_element), elements_, test_element)
-    if form.casts:
-        elements_, test_element = cast_operands(form, (elements_, test_element))
-    return known_result(form, elementary_kernels.isin(np, elements_, test_element, assume_unique, invert), elements_)
-
-
-isin_Scalar_Tensor_forms = KnownForms("NT..", elementary_kernels.isin, (-1, 0, 1, 2, 3), (0, 1))
-
-
-# isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    test_elements_ = test_elements.array
-    key = (type(element), element, test_elements_.shape, test_elements_.strides, test_elements_.dtype)
-    form = isin_Scalar_Tensor_forms.get(key)
-    if form is None:
-        form = isin_Scalar_Tensor_forms.learn(key, rules.membership(element, test_elements_), element, test_elements_)
-    if form.casts:
-        element, test_elements_ = cast_operands(form, (element, test_elements_))
-    return known_result(
-        form,
-        elementary_kernels.isin(np, element, test_elements_, assume_unique, invert),
-        test_elements_,
-    )
-
-
-# equal(Tensor self, Tensor other) -> bool
-def equal(self: Tensor, other: Tensor) -> bool:
-    result: bool = number_of(copying_kernels.same_elements(np, self.array, other.array), "bool")
-    return result
-
-
 bitwise_and_Tensor_out_forms = KnownForms()
 
 
@@ -1888,6 +160,30 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_and__Tensor(self, other)
 
 
+bitwise_and_Scalar_forms = KnownForms("TN", np.bitwise_and, (0, 1), (0, 1))
+
+
+# bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_and_Scalar_forms.get(key)
+        if form is None:
+            form = bitwise_and_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, accepts="bool integer"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.bitwise_and(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar", "CPU")
+        raise
+
+
 bitwise_and_Scalar_out_forms = KnownForms()
 
 
@@ -1934,6 +230,30 @@ def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
+bitwise_and_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_and, (0, 1), (0, 1))
+
+
+# bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    try:
+        other_ = other.array
+        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_and_Scalar_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_and_Scalar_Tensor_forms.learn(
+                key,
+                rules.pointwise(self, other_, accepts="bool integer"),
+                self,
+                other_,
+            )
+        if form.casts:
+            self, other_ = cast_operands(form, (self, other_))
+        return known_result(form, np.bitwise_and(self, other_), other_)
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar_Tensor", "CPU")
+        raise
+
+
 bitwise_and_Scalar_Tensor_out_forms = KnownForms()
 
 
@@ -1955,6 +275,65 @@ def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
     except Exception as error:
         name_kernel(error, "aten::bitwise_and.Scalar_Tensor_out", "CPU")
         raise
+
+
+bitwise_or_Tensor_forms = KnownForms("TT", np.bitwise_or, (0, 1))
+
+
+# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_or_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_or_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.bitwise_or(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Tensor", "CPU")
+        raise
+
+
+# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
+        return bitwise_or_Tensor(self, other)
+    try:
+        result = np.bitwise_or(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_or_Tensor(self, other)
+
+
+# bitwise_or_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
+        return bitwise_or_Tensor(wrap(self), wrap(other)).array
+    try:
+        result = np.bitwise_or(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_or_Tensor(wrap(self), wrap(other)).array
 
 
 bitwise_or_Tensor_out_forms = KnownForms()
@@ -2025,6 +404,30 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_or__Tensor(self, other)
 
 
+bitwise_or_Scalar_forms = KnownForms("TN", np.bitwise_or, (0, 1), (0, 1))
+
+
+# bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_or_Scalar_forms.get(key)
+        if form is None:
+            form = bitwise_or_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, accepts="bool integer"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.bitwise_or(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar", "CPU")
+        raise
+
+
 bitwise_or_Scalar_out_forms = KnownForms()
 
 
@@ -2071,6 +474,30 @@ def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
+bitwise_or_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_or, (0, 1), (0, 1))
+
+
+# bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    try:
+        other_ = other.array
+        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_or_Scalar_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_or_Scalar_Tensor_forms.learn(
+                key,
+                rules.pointwise(self, other_, accepts="bool integer"),
+                self,
+                other_,
+            )
+        if form.casts:
+            self, other_ = cast_operands(form, (self, other_))
+        return known_result(form, np.bitwise_or(self, other_), other_)
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar_Tensor", "CPU")
+        raise
+
+
 bitwise_or_Scalar_Tensor_out_forms = KnownForms()
 
 
@@ -2092,6 +519,65 @@ def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tenso
     except Exception as error:
         name_kernel(error, "aten::bitwise_or.Scalar_Tensor_out", "CPU")
         raise
+
+
+bitwise_xor_Tensor_forms = KnownForms("TT", np.bitwise_xor, (0, 1))
+
+
+# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_xor_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_xor_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.bitwise_xor(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Tensor", "CPU")
+        raise
+
+
+# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
+        return bitwise_xor_Tensor(self, other)
+    try:
+        result = np.bitwise_xor(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_xor_Tensor(self, other)
+
+
+# bitwise_xor_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
+        return bitwise_xor_Tensor(wrap(self), wrap(other)).array
+    try:
+        result = np.bitwise_xor(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_xor_Tensor(wrap(self), wrap(other)).array
 
 
 bitwise_xor_Tensor_out_forms = KnownForms()
@@ -2162,6 +648,30 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_xor__Tensor(self, other)
 
 
+bitwise_xor_Scalar_forms = KnownForms("TN", np.bitwise_xor, (0, 1), (0, 1))
+
+
+# bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = bitwise_xor_Scalar_forms.get(key)
+        if form is None:
+            form = bitwise_xor_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, accepts="bool integer"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.bitwise_xor(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar", "CPU")
+        raise
+
+
 bitwise_xor_Scalar_out_forms = KnownForms()
 
 
@@ -2208,6 +718,30 @@ def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
+bitwise_xor_Scalar_Tensor_forms = KnownForms("NT", np.bitwise_xor, (0, 1), (0, 1))
+
+
+# bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    try:
+        other_ = other.array
+        key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+        form = bitwise_xor_Scalar_Tensor_forms.get(key)
+        if form is None:
+            form = bitwise_xor_Scalar_Tensor_forms.learn(
+                key,
+                rules.pointwise(self, other_, accepts="bool integer"),
+                self,
+                other_,
+            )
+        if form.casts:
+            self, other_ = cast_operands(form, (self, other_))
+        return known_result(form, np.bitwise_xor(self, other_), other_)
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar_Tensor", "CPU")
+        raise
+
+
 bitwise_xor_Scalar_Tensor_out_forms = KnownForms()
 
 
@@ -2229,6 +763,27 @@ def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
     except Exception as error:
         name_kernel(error, "aten::bitwise_xor.Scalar_Tensor_out", "CPU")
         raise
+
+
+bitwise_left_shift_Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1))
+
+
+# bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_left_shift_Tensor_forms.get(key)
+    if form is None:
+        form = bitwise_left_shift_Tensor_forms.learn(
+            key,
+            rules.pointwise(self_, other_, accepts="integer"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
+    return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
 
 
 bitwise_left_shift_Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_left, (-1, 0, 1), writes=2)
@@ -2271,6 +826,26 @@ def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+bitwise_left_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1), (0, 1))
+
+
+# bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = bitwise_left_shift_Tensor_Scalar_forms.get(key)
+    if form is None:
+        form = bitwise_left_shift_Tensor_Scalar_forms.learn(
+            key,
+            rules.pointwise(self_, other, accepts="integer"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
+
+
 bitwise_left_shift_Tensor_Scalar_out_forms = KnownForms(
     "TNt", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=2
 )
@@ -2311,6 +886,26 @@ def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+bitwise_left_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_left, (-1, 0, 1), (0, 1))
+
+
+# bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_left_shift_Scalar_Tensor_forms.get(key)
+    if form is None:
+        form = bitwise_left_shift_Scalar_Tensor_forms.learn(
+            key,
+            rules.pointwise(self, other_, accepts="integer"),
+            self,
+            other_,
+        )
+    if form.casts:
+        self, other_ = cast_operands(form, (self, other_))
+    return known_result(form, elementary_kernels.shift_left(np, self, other_), other_)
+
+
 bitwise_left_shift_Scalar_Tensor_out_forms = KnownForms(
     "NTt", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=2
 )
@@ -2330,6 +925,27 @@ def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) 
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+bitwise_right_shift_Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1))
+
+
+# bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_right_shift_Tensor_forms.get(key)
+    if form is None:
+        form = bitwise_right_shift_Tensor_forms.learn(
+            key,
+            rules.pointwise(self_, other_, accepts="integer"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
+    return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
 
 
 bitwise_right_shift_Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_right, (-1, 0, 1), writes=2)
@@ -2370,6 +986,26 @@ def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+bitwise_right_shift_Tensor_Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1), (0, 1))
+
+
+# bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = bitwise_right_shift_Tensor_Scalar_forms.get(key)
+    if form is None:
+        form = bitwise_right_shift_Tensor_Scalar_forms.learn(
+            key,
+            rules.pointwise(self_, other, accepts="integer"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
 
 
 bitwise_right_shift_Tensor_Scalar_out_forms = KnownForms(
@@ -2414,6 +1050,26 @@ def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+bitwise_right_shift_Scalar_Tensor_forms = KnownForms("NT", elementary_kernels.shift_right, (-1, 0, 1), (0, 1))
+
+
+# bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = bitwise_right_shift_Scalar_Tensor_forms.get(key)
+    if form is None:
+        form = bitwise_right_shift_Scalar_Tensor_forms.learn(
+            key,
+            rules.pointwise(self, other_, accepts="integer"),
+            self,
+            other_,
+        )
+    if form.casts:
+        self, other_ = cast_operands(form, (self, other_))
+    return known_result(form, elementary_kernels.shift_right(np, self, other_), other_)
+
+
 bitwise_right_shift_Scalar_Tensor_out_forms = KnownForms(
     "NTt", elementary_kernels.shift_right, (-1, 0, 1), (0, 1), writes=2
 )
@@ -2433,6 +1089,22 @@ def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor)
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+__lshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_left, (-1, 0, 1))
+
+
+# __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
+def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = __lshift___Tensor_forms.get(key)
+    if form is None:
+        form = __lshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
+    return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
 
 
 __lshift___Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_left, (-1, 0, 1), writes=2)
@@ -2475,6 +1147,21 @@ def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+__lshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_left, (-1, 0, 1), (0, 1))
+
+
+# __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
+def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = __lshift___Scalar_forms.get(key)
+    if form is None:
+        form = __lshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
+
+
 __lshift___Scalar_out_forms = KnownForms("TNt", elementary_kernels.shift_left, (-1, 0, 1), (0, 1), writes=2)
 
 
@@ -2511,6 +1198,22 @@ def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+__rshift___Tensor_forms = KnownForms("TT", elementary_kernels.shift_right, (-1, 0, 1))
+
+
+# __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
+def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = __rshift___Tensor_forms.get(key)
+    if form is None:
+        form = __rshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
+    return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
 
 
 __rshift___Tensor_out_forms = KnownForms("TTt", elementary_kernels.shift_right, (-1, 0, 1), writes=2)
@@ -2553,6 +1256,21 @@ def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+__rshift___Scalar_forms = KnownForms("TN", elementary_kernels.shift_right, (-1, 0, 1), (0, 1))
+
+
+# __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
+def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = __rshift___Scalar_forms.get(key)
+    if form is None:
+        form = __rshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
+
+
 __rshift___Scalar_out_forms = KnownForms("TNt", elementary_kernels.shift_right, (-1, 0, 1), (0, 1), writes=2)
 
 
@@ -2589,6 +1307,60 @@ def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(np, self_, other_, out=plan.out(target)), target)
     return self
+
+
+logical_and_default_forms = KnownForms("TT", np.logical_and, (0, 1))
+
+
+# logical_and(Tensor self, Tensor other) -> Tensor
+def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_and_default_forms.get(key)
+        if form is None:
+            form = logical_and_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.logical_and(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::logical_and", "CPU")
+        raise
+
+
+# logical_and_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype:
+        return logical_and_default(self, other)
+    try:
+        result = np.logical_and(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_and_default(self, other)
+
+
+# logical_and_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
+        return logical_and_default(wrap(self), wrap(other)).array
+    try:
+        result = np.logical_and(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_and_default(wrap(self), wrap(other)).array
 
 
 logical_and_out_forms = KnownForms()
@@ -2658,6 +1430,60 @@ def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     return logical_and_(self, other)
 
 
+logical_or_default_forms = KnownForms("TT", np.logical_or, (0, 1))
+
+
+# logical_or(Tensor self, Tensor other) -> Tensor
+def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_or_default_forms.get(key)
+        if form is None:
+            form = logical_or_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.logical_or(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::logical_or", "CPU")
+        raise
+
+
+# logical_or_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype:
+        return logical_or_default(self, other)
+    try:
+        result = np.logical_or(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_or_default(self, other)
+
+
+# logical_or_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
+        return logical_or_default(wrap(self), wrap(other)).array
+    try:
+        result = np.logical_or(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_or_default(wrap(self), wrap(other)).array
+
+
 logical_or_out_forms = KnownForms()
 
 
@@ -2723,6 +1549,60 @@ def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     else:
         return self
     return logical_or_(self, other)
+
+
+logical_xor_default_forms = KnownForms("TT", np.logical_xor, (0, 1))
+
+
+# logical_xor(Tensor self, Tensor other) -> Tensor
+def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logical_xor_default_forms.get(key)
+        if form is None:
+            form = logical_xor_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.logical_xor(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::logical_xor", "CPU")
+        raise
+
+
+# logical_xor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype:
+        return logical_xor_default(self, other)
+    try:
+        result = np.logical_xor(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_xor_default(self, other)
+
+
+# logical_xor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
+        return logical_xor_default(wrap(self), wrap(other)).array
+    try:
+        result = np.logical_xor(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_xor_default(wrap(self), wrap(other)).array
 
 
 logical_xor_out_forms = KnownForms()
@@ -2792,6 +1672,58 @@ def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     return logical_xor_(self, other)
 
 
+bitwise_not_default_forms = KnownForms("T", np.invert, (0,))
+
+
+# bitwise_not(Tensor self) -> Tensor
+def bitwise_not_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = bitwise_not_default_forms.get(key)
+        if form is None:
+            form = bitwise_not_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.invert(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_not", "CPU")
+        raise
+
+
+# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def bitwise_not_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_BIU:
+        return bitwise_not_default(self)
+    try:
+        result = np.invert(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_not_default(self)
+
+
+# bitwise_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_BIU:
+        return bitwise_not_default(wrap(self)).array
+    try:
+        result = np.invert(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_not_default(wrap(self)).array
+
+
 bitwise_not_out_forms = KnownForms()
 
 
@@ -2852,6 +1784,56 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
     return bitwise_not_(self)
 
 
+logical_not_default_forms = KnownForms("T", np.logical_not, (0,))
+
+
+# logical_not(Tensor self) -> Tensor
+def logical_not_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = logical_not_default_forms.get(key)
+        if form is None:
+            form = logical_not_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.logical_not(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::logical_not", "CPU")
+        raise
+
+
+# logical_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def logical_not_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    try:
+        result = np.logical_not(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_not_default(self)
+
+
+# logical_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def logical_not_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_BIUFC:
+        return logical_not_default(wrap(self)).array
+    try:
+        result = np.logical_not(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_not_default(wrap(self)).array
+
+
 logical_not_out_forms = KnownForms()
 
 
@@ -2910,6 +1892,56 @@ def logical_not__dense(self: Tensor) -> Tensor:
     return logical_not_(self)
 
 
+isnan_default_forms = KnownForms("T", np.not_equal, (0, 0))
+
+
+# isnan(Tensor self) -> Tensor
+def isnan_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isnan_default_forms.get(key)
+        if form is None:
+            form = isnan_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.not_equal(self_, self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::isnan", "CPU")
+        raise
+
+
+# isnan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def isnan_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    try:
+        result = np.not_equal(self_, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isnan_default(self)
+
+
+# isnan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def isnan_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_BIUFC:
+        return isnan_default(wrap(self)).array
+    try:
+        result = np.not_equal(self, self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isnan_default(wrap(self)).array
+
+
 isnan_out_forms = KnownForms()
 
 
@@ -2933,6 +1965,71 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+isfinite_forms = KnownForms("T", np.isfinite, (0,))
+
+
+# isfinite(Tensor self) -> Tensor
+def isfinite(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isfinite_forms.get(key)
+        if form is None:
+            form = isfinite_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.isfinite(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::isfinite", "CPU")
+        raise
+
+
+# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def isfinite_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    try:
+        result = np.isfinite(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isfinite(self)
+
+
+# isfinite where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def isfinite_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_BIUFC:
+        return isfinite(wrap(self)).array
+    try:
+        result = np.isfinite(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isfinite(wrap(self)).array
+
+
+isinf_default_forms = KnownForms("T", elementary_kernels.isinf, (-1, 0))
+
+
+# isinf(Tensor self) -> Tensor
+def isinf_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = isinf_default_forms.get(key)
+    if form is None:
+        form = isinf_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, elementary_kernels.isinf(np, self_), self_)
+
+
 isinf_out_forms = KnownForms()
 
 
@@ -2950,6 +2047,66 @@ def isinf_out(self: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(elementary_kernels.isinf(np, self_), target)
     return out
+
+
+def isposinf_default_of_arrays(self: Any) -> Any:
+    return np.equal(self, math.inf)
+
+
+isposinf_default_forms = KnownForms("T", isposinf_default_of_arrays, (0,))
+
+
+# isposinf(Tensor self) -> Tensor
+def isposinf_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isposinf_default_forms.get(key)
+        if form is None:
+            form = isposinf_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, isposinf_default_of_arrays(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::isposinf", "CPU")
+        raise
+
+
+# isposinf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def isposinf_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_BIUF:
+        return isposinf_default(self)
+    try:
+        result = np.equal(self_, math.inf)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isposinf_default(self)
+
+
+# isposinf_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def isposinf_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_BIUF:
+        return isposinf_default(wrap(self)).array
+    try:
+        result = np.equal(self, math.inf)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isposinf_default(wrap(self)).array
 
 
 isposinf_out_forms = KnownForms()
@@ -2975,6 +2132,66 @@ def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+def isneginf_default_of_arrays(self: Any) -> Any:
+    return np.equal(self, -math.inf)
+
+
+isneginf_default_forms = KnownForms("T", isneginf_default_of_arrays, (0,))
+
+
+# isneginf(Tensor self) -> Tensor
+def isneginf_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = isneginf_default_forms.get(key)
+        if form is None:
+            form = isneginf_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, isneginf_default_of_arrays(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::isneginf", "CPU")
+        raise
+
+
+# isneginf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def isneginf_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_BIUF:
+        return isneginf_default(self)
+    try:
+        result = np.equal(self_, -math.inf)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isneginf_default(self)
+
+
+# isneginf_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def isneginf_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_BIUF:
+        return isneginf_default(wrap(self)).array
+    try:
+        result = np.equal(self, -math.inf)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isneginf_default(wrap(self)).array
+
+
 isneginf_out_forms = KnownForms()
 
 
@@ -2998,6 +2215,40 @@ def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+isreal_forms = KnownForms("T", elementary_kernels.isreal, (-1, 0))
+
+
+# isreal(Tensor self) -> Tensor
+def isreal(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = isreal_forms.get(key)
+    if form is None:
+        form = isreal_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, elementary_kernels.isreal(np, self_), self_)
+
+
+signbit_default_forms = KnownForms("T", elementary_kernels.signbit, (-1, 0))
+
+
+# signbit(Tensor self) -> Tensor
+def signbit_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = signbit_default_forms.get(key)
+    if form is None:
+        form = signbit_default_forms.learn(
+            key,
+            rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, elementary_kernels.signbit(np, self_), self_)
+
+
 signbit_out_forms = KnownForms()
 
 
@@ -3015,6 +2266,60 @@ def signbit_out(self: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(elementary_kernels.signbit(np, self_), target)
     return out
+
+
+eq_Tensor_forms = KnownForms("TT", np.equal, (0, 1))
+
+
+# eq.Tensor(Tensor self, Tensor other) -> Tensor
+def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = eq_Tensor_forms.get(key)
+        if form is None:
+            form = eq_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.equal(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::eq.Tensor", "CPU")
+        raise
+
+
+# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype:
+        return eq_Tensor(self, other)
+    try:
+        result = np.equal(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Tensor(self, other)
+
+
+# eq_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
+        return eq_Tensor(wrap(self), wrap(other)).array
+    try:
+        result = np.equal(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return eq_Tensor(wrap(self), wrap(other)).array
 
 
 eq_Tensor_out_forms = KnownForms()
@@ -3084,6 +2389,58 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return eq__Tensor(self, other)
 
 
+eq_Scalar_forms = KnownForms("TN", np.equal, (0, 1), (0, 1))
+
+
+# eq.Scalar(Tensor self, Scalar other) -> Tensor
+def eq_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = eq_Scalar_forms.get(key)
+        if form is None:
+            form = eq_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.equal(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::eq.Scalar", "CPU")
+        raise
+
+
+# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return eq_Scalar(self, other)
+    try:
+        result = np.equal(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Scalar(self, other)
+
+
+# eq_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return eq_Scalar(wrap(self), other).array
+    try:
+        result = np.equal(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return eq_Scalar(wrap(self), other).array
+
+
 eq_Scalar_out_forms = KnownForms()
 
 
@@ -3142,6 +2499,60 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return eq__Scalar(self, other)
+
+
+ne_Tensor_forms = KnownForms("TT", np.not_equal, (0, 1))
+
+
+# ne.Tensor(Tensor self, Tensor other) -> Tensor
+def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = ne_Tensor_forms.get(key)
+        if form is None:
+            form = ne_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.not_equal(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::ne.Tensor", "CPU")
+        raise
+
+
+# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype:
+        return ne_Tensor(self, other)
+    try:
+        result = np.not_equal(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Tensor(self, other)
+
+
+# ne_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
+        return ne_Tensor(wrap(self), wrap(other)).array
+    try:
+        result = np.not_equal(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ne_Tensor(wrap(self), wrap(other)).array
 
 
 ne_Tensor_out_forms = KnownForms()
@@ -3211,6 +2622,58 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return ne__Tensor(self, other)
 
 
+ne_Scalar_forms = KnownForms("TN", np.not_equal, (0, 1), (0, 1))
+
+
+# ne.Scalar(Tensor self, Scalar other) -> Tensor
+def ne_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = ne_Scalar_forms.get(key)
+        if form is None:
+            form = ne_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.not_equal(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::ne.Scalar", "CPU")
+        raise
+
+
+# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return ne_Scalar(self, other)
+    try:
+        result = np.not_equal(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Scalar(self, other)
+
+
+# ne_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return ne_Scalar(wrap(self), other).array
+    try:
+        result = np.not_equal(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ne_Scalar(wrap(self), other).array
+
+
 ne_Scalar_out_forms = KnownForms()
 
 
@@ -3269,6 +2732,65 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return ne__Scalar(self, other)
+
+
+lt_Tensor_forms = KnownForms("TT", np.less, (0, 1))
+
+
+# lt.Tensor(Tensor self, Tensor other) -> Tensor
+def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = lt_Tensor_forms.get(key)
+        if form is None:
+            form = lt_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.less(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::lt.Tensor", "CPU")
+        raise
+
+
+# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return lt_Tensor(self, other)
+    try:
+        result = np.less(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Tensor(self, other)
+
+
+# lt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
+        return lt_Tensor(wrap(self), wrap(other)).array
+    try:
+        result = np.less(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return lt_Tensor(wrap(self), wrap(other)).array
 
 
 lt_Tensor_out_forms = KnownForms()
@@ -3339,6 +2861,63 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return lt__Tensor(self, other)
 
 
+lt_Scalar_forms = KnownForms("TN", np.less, (0, 1), (0, 1))
+
+
+# lt.Scalar(Tensor self, Scalar other) -> Tensor
+def lt_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = lt_Scalar_forms.get(key)
+        if form is None:
+            form = lt_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.less(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::lt.Scalar", "CPU")
+        raise
+
+
+# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return lt_Scalar(self, other)
+    try:
+        result = np.less(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Scalar(self, other)
+
+
+# lt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return lt_Scalar(wrap(self), other).array
+    try:
+        result = np.less(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return lt_Scalar(wrap(self), other).array
+
+
 lt_Scalar_out_forms = KnownForms()
 
 
@@ -3397,6 +2976,65 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return lt__Scalar(self, other)
+
+
+le_Tensor_forms = KnownForms("TT", np.less_equal, (0, 1))
+
+
+# le.Tensor(Tensor self, Tensor other) -> Tensor
+def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = le_Tensor_forms.get(key)
+        if form is None:
+            form = le_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.less_equal(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::le.Tensor", "CPU")
+        raise
+
+
+# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return le_Tensor(self, other)
+    try:
+        result = np.less_equal(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Tensor(self, other)
+
+
+# le_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
+        return le_Tensor(wrap(self), wrap(other)).array
+    try:
+        result = np.less_equal(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return le_Tensor(wrap(self), wrap(other)).array
 
 
 le_Tensor_out_forms = KnownForms()
@@ -3467,6 +3105,63 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return le__Tensor(self, other)
 
 
+le_Scalar_forms = KnownForms("TN", np.less_equal, (0, 1), (0, 1))
+
+
+# le.Scalar(Tensor self, Scalar other) -> Tensor
+def le_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = le_Scalar_forms.get(key)
+        if form is None:
+            form = le_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.less_equal(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::le.Scalar", "CPU")
+        raise
+
+
+# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return le_Scalar(self, other)
+    try:
+        result = np.less_equal(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Scalar(self, other)
+
+
+# le_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return le_Scalar(wrap(self), other).array
+    try:
+        result = np.less_equal(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return le_Scalar(wrap(self), other).array
+
+
 le_Scalar_out_forms = KnownForms()
 
 
@@ -3525,6 +3220,65 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return le__Scalar(self, other)
+
+
+gt_Tensor_forms = KnownForms("TT", np.greater, (0, 1))
+
+
+# gt.Tensor(Tensor self, Tensor other) -> Tensor
+def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = gt_Tensor_forms.get(key)
+        if form is None:
+            form = gt_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.greater(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::gt.Tensor", "CPU")
+        raise
+
+
+# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return gt_Tensor(self, other)
+    try:
+        result = np.greater(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Tensor(self, other)
+
+
+# gt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
+        return gt_Tensor(wrap(self), wrap(other)).array
+    try:
+        result = np.greater(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return gt_Tensor(wrap(self), wrap(other)).array
 
 
 gt_Tensor_out_forms = KnownForms()
@@ -3595,6 +3349,63 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return gt__Tensor(self, other)
 
 
+gt_Scalar_forms = KnownForms("TN", np.greater, (0, 1), (0, 1))
+
+
+# gt.Scalar(Tensor self, Scalar other) -> Tensor
+def gt_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = gt_Scalar_forms.get(key)
+        if form is None:
+            form = gt_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.greater(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::gt.Scalar", "CPU")
+        raise
+
+
+# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return gt_Scalar(self, other)
+    try:
+        result = np.greater(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Scalar(self, other)
+
+
+# gt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return gt_Scalar(wrap(self), other).array
+    try:
+        result = np.greater(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return gt_Scalar(wrap(self), other).array
+
+
 gt_Scalar_out_forms = KnownForms()
 
 
@@ -3653,6 +3464,65 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return gt__Scalar(self, other)
+
+
+ge_Tensor_forms = KnownForms("TT", np.greater_equal, (0, 1))
+
+
+# ge.Tensor(Tensor self, Tensor other) -> Tensor
+def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = ge_Tensor_forms.get(key)
+        if form is None:
+            form = ge_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.greater_equal(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::ge.Tensor", "CPU")
+        raise
+
+
+# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return ge_Tensor(self, other)
+    try:
+        result = np.greater_equal(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Tensor(self, other)
+
+
+# ge_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
+        return ge_Tensor(wrap(self), wrap(other)).array
+    try:
+        result = np.greater_equal(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ge_Tensor(wrap(self), wrap(other)).array
 
 
 ge_Tensor_out_forms = KnownForms()
@@ -3723,6 +3593,63 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return ge__Tensor(self, other)
 
 
+ge_Scalar_forms = KnownForms("TN", np.greater_equal, (0, 1), (0, 1))
+
+
+# ge.Scalar(Tensor self, Scalar other) -> Tensor
+def ge_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = ge_Scalar_forms.get(key)
+        if form is None:
+            form = ge_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.greater_equal(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::ge.Scalar", "CPU")
+        raise
+
+
+# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return ge_Scalar(self, other)
+    try:
+        result = np.greater_equal(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Scalar(self, other)
+
+
+# ge_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return ge_Scalar(wrap(self), other).array
+    try:
+        result = np.greater_equal(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ge_Scalar(wrap(self), other).array
+
+
 ge_Scalar_out_forms = KnownForms()
 
 
@@ -3783,6 +3710,39 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return ge__Scalar(self, other)
 
 
+isin_Tensor_Tensor_forms = KnownForms("TT..", elementary_kernels.isin, (-1, 0, 1, 2, 3))
+
+
+# isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    elements_ = elements.array
+    test_elements_ = test_elements.array
+    key = (
+        elements_.shape,
+        elements_.strides,
+        elements_.dtype,
+        test_elements_.shape,
+        test_elements_.strides,
+        test_elements_.dtype,
+    )
+    form = isin_Tensor_Tensor_forms.get(key)
+    if form is None:
+        form = isin_Tensor_Tensor_forms.learn(
+            key,
+            rules.membership(elements_, test_elements_),
+            elements_,
+            test_elements_,
+        )
+    if form.casts:
+        elements_, test_elements_ = cast_operands(form, (elements_, test_elements_))
+    return known_result(
+        form,
+        elementary_kernels.isin(np, elements_, test_elements_, assume_unique, invert),
+        elements_,
+        test_elements_,
+    )
+
+
 isin_Tensor_Tensor_out_forms = KnownForms()
 
 
@@ -3817,6 +3777,21 @@ def isin_Tensor_Tensor_out(
     return out
 
 
+isin_Tensor_Scalar_forms = KnownForms("TN..", elementary_kernels.isin, (-1, 0, 1, 2, 3), (0, 1))
+
+
+# isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
+    elements_ = elements.array
+    key = (elements_.shape, elements_.strides, elements_.dtype, type(test_element), test_element)
+    form = isin_Tensor_Scalar_forms.get(key)
+    if form is None:
+        form = isin_Tensor_Scalar_forms.learn(key, rules.membership(elements_, test_element), elements_, test_element)
+    if form.casts:
+        elements_, test_element = cast_operands(form, (elements_, test_element))
+    return known_result(form, elementary_kernels.isin(np, elements_, test_element, assume_unique, invert), elements_)
+
+
 isin_Tensor_Scalar_out_forms = KnownForms()
 
 
@@ -3843,6 +3818,25 @@ def isin_Tensor_Scalar_out(
     return out
 
 
+isin_Scalar_Tensor_forms = KnownForms("NT..", elementary_kernels.isin, (-1, 0, 1, 2, 3), (0, 1))
+
+
+# isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    test_elements_ = test_elements.array
+    key = (type(element), element, test_elements_.shape, test_elements_.strides, test_elements_.dtype)
+    form = isin_Scalar_Tensor_forms.get(key)
+    if form is None:
+        form = isin_Scalar_Tensor_forms.learn(key, rules.membership(element, test_elements_), element, test_elements_)
+    if form.casts:
+        element, test_elements_ = cast_operands(form, (element, test_elements_))
+    return known_result(
+        form,
+        elementary_kernels.isin(np, element, test_elements_, assume_unique, invert),
+        test_elements_,
+    )
+
+
 isin_Scalar_Tensor_out_forms = KnownForms()
 
 
@@ -3867,3 +3861,9 @@ def isin_Scalar_Tensor_out(
     target = plan.target(out)
     plan.store(elementary_kernels.isin(np, element_, test_elements_, assume_unique, invert), target)
     return out
+
+
+# equal(Tensor self, Tensor other) -> bool
+def equal(self: Tensor, other: Tensor) -> bool:
+    result: bool = number_of(copying_kernels.same_elements(np, self.array, other.array), "bool")
+    return result

@@ -74,67 +74,6 @@ def convolution_default(
     )
 
 
-im2col_default_forms = KnownForms("TIIII", windows_kernels.im2col, (-1, 0, 1, 2, 3, 4))
-
-
-# im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
-def im2col_default(
-    self: Tensor,
-    kernel_size: list[int],
-    dilation: list[int],
-    padding: list[int],
-    stride: list[int],
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
-    form = im2col_default_forms.get(key)
-    if form is None:
-        form = im2col_default_forms.learn(key, rules.im2col(self_, kernel_size, dilation, padding, stride), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride), self_)
-
-
-col2im_default_forms = KnownForms("TIIIII", windows_kernels.col2im, (-1, 0, 1, 2, 3, 4, 5))
-
-
-# col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
-#     Tensor
-def col2im_default(
-    self: Tensor,
-    output_size: list[int],
-    kernel_size: list[int],
-    dilation: list[int],
-    padding: list[int],
-    stride: list[int],
-) -> Tensor:
-    self_ = self.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        tuple(output_size),
-        tuple(kernel_size),
-        tuple(dilation),
-        tuple(padding),
-        tuple(stride),
-    )
-    form = col2im_default_forms.get(key)
-    if form is None:
-        form = col2im_default_forms.learn(
-            key,
-            rules.col2im(self_, output_size, kernel_size, dilation, padding, stride),
-            self_,
-        )
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(
-        form,
-        windows_kernels.col2im(np, self_, output_size, kernel_size, dilation, padding, stride),
-        self_,
-    )
-
-
 convolution_out_forms = KnownForms()
 
 
@@ -196,6 +135,27 @@ def convolution_out(
     return out
 
 
+im2col_default_forms = KnownForms("TIIII", windows_kernels.im2col, (-1, 0, 1, 2, 3, 4))
+
+
+# im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
+def im2col_default(
+    self: Tensor,
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
+    form = im2col_default_forms.get(key)
+    if form is None:
+        form = im2col_default_forms.learn(key, rules.im2col(self_, kernel_size, dilation, padding, stride), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride), self_)
+
+
 im2col_out_forms = KnownForms()
 
 
@@ -221,6 +181,46 @@ def im2col_out(
     target = plan.target(out)
     plan.store(windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride), target)
     return out
+
+
+col2im_default_forms = KnownForms("TIIIII", windows_kernels.col2im, (-1, 0, 1, 2, 3, 4, 5))
+
+
+# col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
+#     Tensor
+def col2im_default(
+    self: Tensor,
+    output_size: list[int],
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+) -> Tensor:
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(output_size),
+        tuple(kernel_size),
+        tuple(dilation),
+        tuple(padding),
+        tuple(stride),
+    )
+    form = col2im_default_forms.get(key)
+    if form is None:
+        form = col2im_default_forms.learn(
+            key,
+            rules.col2im(self_, output_size, kernel_size, dilation, padding, stride),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(
+        form,
+        windows_kernels.col2im(np, self_, output_size, kernel_size, dilation, padding, stride),
+        self_,
+    )
 
 
 col2im_out_forms = KnownForms()

@@ -349,87 +349,6 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     return known_result(form, copying_kernels.copy_from(np, self_, src_, non_blocking), self_, src_)
 
 
-fill_Scalar_forms = KnownForms("TN", copying_kernels.fill_with_number, (-1, 0, 1))
-
-
-# fill.Scalar(Tensor self, Scalar value) -> Tensor
-def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(value), value)
-    form = fill_Scalar_forms.get(key)
-    if form is None:
-        form = fill_Scalar_forms.learn(key, rules.filled(self_, value=value), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, copying_kernels.fill_with_number(np, self_, value), self_)
-
-
-fill_Tensor_forms = KnownForms("TT", copying_kernels.fill_with_element, (-1, 0, 1), (0,))
-
-
-# fill.Tensor(Tensor self, Tensor value) -> Tensor
-def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    self_ = self.array
-    value_ = value.array
-    key = (self_.shape, self_.strides, self_.dtype, value_.shape, value_.strides, value_.dtype)
-    form = fill_Tensor_forms.get(key)
-    if form is None:
-        form = fill_Tensor_forms.learn(key, rules.filled(self_, value=value_), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, copying_kernels.fill_with_element(np, self_, value_), self_, value_)
-
-
-zero_default_forms = KnownForms("T", copying_kernels.fill_with_zero, (-1, 0))
-
-
-# zero(Tensor self) -> Tensor
-def zero_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = zero_default_forms.get(key)
-    if form is None:
-        form = zero_default_forms.learn(key, rules.overwritten(self_, may_overlap=True), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, copying_kernels.fill_with_zero(np, self_), self_)
-
-
-clone_default_forms = KnownForms("TV", np.ndarray.__copy__, (0,))
-
-
-# clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, memory_format)
-        form = clone_default_forms.get(key)
-        if form is None:
-            form = clone_default_forms.learn(key, rules.like(self_, memory_format=memory_format), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, self_ if form.odd else self_.copy(), self_)
-    except Exception as error:
-        name_kernel(error, "aten::clone", "CPU")
-        raise
-
-
-# _assert_async(Tensor self) -> ()
-def _assert_async_default(self: Tensor) -> None:
-    copying_kernels.assert_element(np, self.array)
-
-
-# _assert_async.msg(Tensor self, str assert_msg) -> ()
-def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
-    copying_kernels.assert_element(np, self.array, assert_msg)
-
-
-# _local_scalar_dense(Tensor self) -> Scalar
-def _local_scalar_dense(self: Tensor) -> Scalar:
-    result: Scalar = number_of(copying_kernels.read_element(np, self.array), "Scalar")
-    return result
-
-
 copy_out_forms = KnownForms("TT.t", copying_kernels.copy_from, (-1, 0, 1, 2), (0,), writes=3)
 
 
@@ -470,6 +389,21 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     return self
 
 
+fill_Scalar_forms = KnownForms("TN", copying_kernels.fill_with_number, (-1, 0, 1))
+
+
+# fill.Scalar(Tensor self, Scalar value) -> Tensor
+def fill_Scalar(self: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(value), value)
+    form = fill_Scalar_forms.get(key)
+    if form is None:
+        form = fill_Scalar_forms.learn(key, rules.filled(self_, value=value), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, copying_kernels.fill_with_number(np, self_, value), self_)
+
+
 fill_Scalar_out_forms = KnownForms("TNt", copying_kernels.fill_with_number, (-1, 0, 1), writes=2)
 
 
@@ -506,6 +440,22 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
     return self
+
+
+fill_Tensor_forms = KnownForms("TT", copying_kernels.fill_with_element, (-1, 0, 1), (0,))
+
+
+# fill.Tensor(Tensor self, Tensor value) -> Tensor
+def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
+    self_ = self.array
+    value_ = value.array
+    key = (self_.shape, self_.strides, self_.dtype, value_.shape, value_.strides, value_.dtype)
+    form = fill_Tensor_forms.get(key)
+    if form is None:
+        form = fill_Tensor_forms.learn(key, rules.filled(self_, value=value_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, copying_kernels.fill_with_element(np, self_, value_), self_, value_)
 
 
 fill_Tensor_out_forms = KnownForms("TTt", copying_kernels.fill_with_element, (-1, 0, 1), (0,), writes=2)
@@ -548,6 +498,21 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     return self
 
 
+zero_default_forms = KnownForms("T", copying_kernels.fill_with_zero, (-1, 0))
+
+
+# zero(Tensor self) -> Tensor
+def zero_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = zero_default_forms.get(key)
+    if form is None:
+        form = zero_default_forms.learn(key, rules.overwritten(self_, may_overlap=True), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, copying_kernels.fill_with_zero(np, self_), self_)
+
+
 zero_out_forms = KnownForms("Tt", copying_kernels.fill_with_zero, (-1, 0), writes=1)
 
 
@@ -586,6 +551,25 @@ def zero_(self: Tensor) -> Tensor:
     return self
 
 
+clone_default_forms = KnownForms("TV", np.ndarray.__copy__, (0,))
+
+
+# clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, memory_format)
+        form = clone_default_forms.get(key)
+        if form is None:
+            form = clone_default_forms.learn(key, rules.like(self_, memory_format=memory_format), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, self_ if form.odd else self_.copy(), self_)
+    except Exception as error:
+        name_kernel(error, "aten::clone", "CPU")
+        raise
+
+
 clone_out_forms = KnownForms()
 
 
@@ -607,3 +591,19 @@ def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> 
     except Exception as error:
         name_kernel(error, "aten::clone.out", "CPU")
         raise
+
+
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    copying_kernels.assert_element(np, self.array)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    copying_kernels.assert_element(np, self.array, assert_msg)
+
+
+# _local_scalar_dense(Tensor self) -> Scalar
+def _local_scalar_dense(self: Tensor) -> Scalar:
+    result: Scalar = number_of(copying_kernels.read_element(np, self.array), "Scalar")
+    return result

@@ -28,6 +28,26 @@ def linalg_householder_product_default(input: Tensor, tau: Tensor) -> Tensor:
     return known_result(form, reflections_kernels.product_of_reflections(np, input_, tau_), input_, tau_)
 
 
+linalg_householder_product_out_forms = KnownForms()
+
+
+# linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
+    input_ = input.array
+    tau_ = tau.array
+    key = (input_.shape, input_.strides, input_.dtype, tau_.shape, tau_.strides, tau_.dtype)
+    form = linalg_householder_product_out_forms.get(key)
+    if form is None:
+        plan = rules.reflections(input_, tau_)
+        linalg_householder_product_out_forms.learn_plan(key, plan, input_, tau_)
+    else:
+        plan = Plan(form, (input_, tau_))
+    input_, tau_ = plan.operands
+    target = plan.target(out)
+    plan.store(reflections_kernels.product_of_reflections(np, input_, tau_), target)
+    return out
+
+
 geqrf_default_forms = KnownForms("T", reflections_kernels.triangle_and_reflections, (-1, 0))
 
 
@@ -97,6 +117,39 @@ def ormqr_default(self: Tensor, input2: Tensor, input3: Tensor, left: bool, tran
         input2_,
         input3_,
     )
+
+
+ormqr_out_forms = KnownForms()
+
+
+# ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
+#     Tensor(a!)
+def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    input2_ = input2.array
+    input3_ = input3.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        input2_.shape,
+        input2_.strides,
+        input2_.dtype,
+        input3_.shape,
+        input3_.strides,
+        input3_.dtype,
+        left,
+    )
+    form = ormqr_out_forms.get(key)
+    if form is None:
+        plan = rules.reflected_matrices(self_, input2_, input3_, left)
+        ormqr_out_forms.learn_plan(key, plan, self_, input2_, input3_)
+    else:
+        plan = Plan(form, (self_, input2_, input3_))
+    self_, input2_, input3_ = plan.operands
+    target = plan.target(out)
+    plan.store(reflections_kernels.multiply_by_reflections(np, self_, input2_, input3_, left, transpose), target)
+    return out
 
 
 linalg_ldl_factor_ex_default_forms = KnownForms("T..", symmetric_factors_kernels.ldl_and_info, (-1, 0, 1, 2))
@@ -184,6 +237,37 @@ def linalg_ldl_solve_default(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: b
         pivots_,
         B_,
     )
+
+
+linalg_ldl_solve_out_forms = KnownForms()
+
+
+# linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+    LD_ = LD.array
+    pivots_ = pivots.array
+    B_ = B.array
+    key = (
+        LD_.shape,
+        LD_.strides,
+        LD_.dtype,
+        pivots_.shape,
+        pivots_.strides,
+        pivots_.dtype,
+        B_.shape,
+        B_.strides,
+        B_.dtype,
+    )
+    form = linalg_ldl_solve_out_forms.get(key)
+    if form is None:
+        plan = rules.ldl_solution(LD_, pivots_, B_)
+        linalg_ldl_solve_out_forms.learn_plan(key, plan, LD_, pivots_, B_)
+    else:
+        plan = Plan(form, (LD_, pivots_, B_))
+    LD_, pivots_, B_ = plan.operands
+    target = plan.target(out)
+    plan.store(symmetric_factors_kernels.solve_with_ldl(np, LD_, pivots_, B_, hermitian), target)
+    return out
 
 
 lu_unpack_default_forms = KnownForms("TTVV", decompositions_kernels.lu_unpacked, (-1, 0, 1, 2, 3))
@@ -280,90 +364,6 @@ def linalg_matrix_exp_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, exponentials_kernels.matrix_exponential(np, self_), self_)
-
-
-linalg_householder_product_out_forms = KnownForms()
-
-
-# linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-    input_ = input.array
-    tau_ = tau.array
-    key = (input_.shape, input_.strides, input_.dtype, tau_.shape, tau_.strides, tau_.dtype)
-    form = linalg_householder_product_out_forms.get(key)
-    if form is None:
-        plan = rules.reflections(input_, tau_)
-        linalg_householder_product_out_forms.learn_plan(key, plan, input_, tau_)
-    else:
-        plan = Plan(form, (input_, tau_))
-    input_, tau_ = plan.operands
-    target = plan.target(out)
-    plan.store(reflections_kernels.product_of_reflections(np, input_, tau_), target)
-    return out
-
-
-ormqr_out_forms = KnownForms()
-
-
-# ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
-#     Tensor(a!)
-def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    input2_ = input2.array
-    input3_ = input3.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        input2_.shape,
-        input2_.strides,
-        input2_.dtype,
-        input3_.shape,
-        input3_.strides,
-        input3_.dtype,
-        left,
-    )
-    form = ormqr_out_forms.get(key)
-    if form is None:
-        plan = rules.reflected_matrices(self_, input2_, input3_, left)
-        ormqr_out_forms.learn_plan(key, plan, self_, input2_, input3_)
-    else:
-        plan = Plan(form, (self_, input2_, input3_))
-    self_, input2_, input3_ = plan.operands
-    target = plan.target(out)
-    plan.store(reflections_kernels.multiply_by_reflections(np, self_, input2_, input3_, left, transpose), target)
-    return out
-
-
-linalg_ldl_solve_out_forms = KnownForms()
-
-
-# linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
-def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    LD_ = LD.array
-    pivots_ = pivots.array
-    B_ = B.array
-    key = (
-        LD_.shape,
-        LD_.strides,
-        LD_.dtype,
-        pivots_.shape,
-        pivots_.strides,
-        pivots_.dtype,
-        B_.shape,
-        B_.strides,
-        B_.dtype,
-    )
-    form = linalg_ldl_solve_out_forms.get(key)
-    if form is None:
-        plan = rules.ldl_solution(LD_, pivots_, B_)
-        linalg_ldl_solve_out_forms.learn_plan(key, plan, LD_, pivots_, B_)
-    else:
-        plan = Plan(form, (LD_, pivots_, B_))
-    LD_, pivots_, B_ = plan.operands
-    target = plan.target(out)
-    plan.store(symmetric_factors_kernels.solve_with_ldl(np, LD_, pivots_, B_, hermitian), target)
-    return out
 
 
 linalg_matrix_exp_out_forms = KnownForms()

@@ -28,6 +28,25 @@ def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     return known_result(form, joining_kernels.concatenate(np, tensors_, dim), *tensors_)
 
 
+cat_out_forms = KnownForms("LVt", joining_kernels.concatenate, (-1, 0, 1), writes=2)
+
+
+# cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
+def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
+    form = cat_out_forms.get(key)
+    if form is None:
+        plan = rules.cat(tensors_, dim)
+        cat_out_forms.learn_plan(key, plan, *tensors_)
+    else:
+        plan = Plan(form, tensors_)
+    tensors_ = plan.operands
+    target = plan.target(out)
+    plan.store(joining_kernels.concatenate(np, tensors_, dim, out=plan.out(target)), target)
+    return out
+
+
 stack_default_forms = KnownForms("LV", joining_kernels.stack, (-1, 0, 1))
 
 
@@ -43,6 +62,25 @@ def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
     return known_result(form, joining_kernels.stack(np, tensors_, dim), *tensors_)
 
 
+stack_out_forms = KnownForms("LVt", joining_kernels.stack, (-1, 0, 1), writes=2)
+
+
+# stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
+def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
+    form = stack_out_forms.get(key)
+    if form is None:
+        plan = rules.stack(tensors_, dim)
+        stack_out_forms.learn_plan(key, plan, *tensors_)
+    else:
+        plan = Plan(form, tensors_)
+    tensors_ = plan.operands
+    target = plan.target(out)
+    plan.store(joining_kernels.stack(np, tensors_, dim, out=plan.out(target)), target)
+    return out
+
+
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
 def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
@@ -51,12 +89,42 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     return new_result(plan, indexing_kernels.take_at(np, self_, indices_))
 
 
+# index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
+def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
+    indices_ = [None if item is None else item.array for item in indices]
+    plan = rules.index(self.array, indices_)
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.take_at(np, self_, indices_), target)
+    return out
+
+
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
     return new_result(plan, indexing_kernels.put_at(np, self_, indices_, values.array, accumulate))
+
+
+# index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
+def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
+    indices_ = [None if item is None else item.array for item in indices]
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
+    return out
+
+
+# index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
+def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+    indices_ = [None if item is None else item.array for item in indices]
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
+    return self
 
 
 index_select_default_forms = KnownForms("TVT", indexing_kernels.index_select, (-1, 0, 1, 2))
@@ -75,6 +143,26 @@ def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
     return known_result(form, indexing_kernels.index_select(np, self_, dim, index_), self_, index_)
 
 
+index_select_out_forms = KnownForms()
+
+
+# index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
+def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
+    form = index_select_out_forms.get(key)
+    if form is None:
+        plan = rules.index_select(self_, dim, index_)
+        index_select_out_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
+    self_, index_ = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.index_select(np, self_, dim, index_), target)
+    return out
+
+
 gather_default_forms = KnownForms("TVT.", indexing_kernels.gather, (-1, 0, 1, 2, 3))
 
 
@@ -91,6 +179,26 @@ def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> 
     return known_result(form, indexing_kernels.gather(np, self_, dim, index_, sparse_grad), self_, index_)
 
 
+gather_out_forms = KnownForms()
+
+
+# gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)
+def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
+    form = gather_out_forms.get(key)
+    if form is None:
+        plan = rules.gather(self_, dim, index_)
+        gather_out_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
+    self_, index_ = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.gather(np, self_, dim, index_, sparse_grad), target)
+    return out
+
+
 take_default_forms = KnownForms("TT", indexing_kernels.take, (-1, 0, 1))
 
 
@@ -105,6 +213,26 @@ def take_default(self: Tensor, index: Tensor) -> Tensor:
     if form.casts:
         self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, indexing_kernels.take(np, self_, index_), self_, index_)
+
+
+take_out_forms = KnownForms()
+
+
+# take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
+def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, index_.shape, index_.strides, index_.dtype)
+    form = take_out_forms.get(key)
+    if form is None:
+        plan = rules.taken(self_, index_)
+        take_out_forms.learn_plan(key, plan, self_, index_)
+    else:
+        plan = Plan(form, (self_, index_))
+    self_, index_ = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.take(np, self_, index_), target)
+    return out
 
 
 put_default_forms = KnownForms("TTT.", scattering_kernels.put, (-1, 0, 1, 2, 3))
@@ -132,627 +260,6 @@ def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -
     if form.casts:
         self_, index_, source_ = cast_operands(form, (self_, index_, source_))
     return known_result(form, scattering_kernels.put(np, self_, index_, source_, accumulate), self_, index_, source_)
-
-
-scatter_src_forms = KnownForms("TVTT", scattering_kernels.scatter, (-1, 0, 1, 2, 3))
-
-
-# scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    src_ = src.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        dim,
-        index_.shape,
-        index_.strides,
-        index_.dtype,
-        src_.shape,
-        src_.strides,
-        src_.dtype,
-    )
-    form = scatter_src_forms.get(key)
-    if form is None:
-        form = scatter_src_forms.learn(key, rules.scattered(self_, dim, index_, src_), self_, index_, src_)
-    if form.casts:
-        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
-    return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, src_), self_, index_, src_)
-
-
-scatter_value_forms = KnownForms("TVTN", scattering_kernels.scatter, (-1, 0, 1, 2, 3))
-
-
-# scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
-    form = scatter_value_forms.get(key)
-    if form is None:
-        form = scatter_value_forms.learn(key, rules.scattered(self_, dim, index_, value=value), self_, index_)
-    if form.casts:
-        self_, index_ = cast_operands(form, (self_, index_))
-    return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, value), self_, index_)
-
-
-scatter_reduce___forms = KnownForms("TVTTV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4))
-
-
-# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
-def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    src_ = src.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        dim,
-        index_.shape,
-        index_.strides,
-        index_.dtype,
-        src_.shape,
-        src_.strides,
-        src_.dtype,
-        reduce,
-    )
-    form = scatter_reduce___forms.get(key)
-    if form is None:
-        form = scatter_reduce___forms.learn(
-            key,
-            rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply"),
-            self_,
-            index_,
-            src_,
-        )
-    if form.casts:
-        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
-    return known_result(
-        form,
-        scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce),
-        self_,
-        index_,
-        src_,
-    )
-
-
-scatter_value_reduce_forms = KnownForms("TVTNV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4))
-
-
-# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
-def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        dim,
-        index_.shape,
-        index_.strides,
-        index_.dtype,
-        type(value),
-        value,
-        reduce,
-    )
-    form = scatter_value_reduce_forms.get(key)
-    if form is None:
-        form = scatter_value_reduce_forms.learn(
-            key,
-            rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply"),
-            self_,
-            index_,
-        )
-    if form.casts:
-        self_, index_ = cast_operands(form, (self_, index_))
-    return known_result(form, scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce), self_, index_)
-
-
-scatter_add_default_forms = KnownForms("TVTT", scattering_kernels.scatter_add, (-1, 0, 1, 2, 3))
-
-
-# scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    src_ = src.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        dim,
-        index_.shape,
-        index_.strides,
-        index_.dtype,
-        src_.shape,
-        src_.strides,
-        src_.dtype,
-    )
-    form = scatter_add_default_forms.get(key)
-    if form is None:
-        form = scatter_add_default_forms.learn(key, rules.scattered(self_, dim, index_, src_), self_, index_, src_)
-    if form.casts:
-        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
-    return known_result(form, scattering_kernels.scatter_add(np, self_, dim, index_, src_), self_, index_, src_)
-
-
-scatter_reduce_two_forms = KnownForms("TVTTV.", scattering_kernels.scatter_reduce, (-1, 0, 1, 2, 3, 4, 5))
-
-
-# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
-def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    src_ = src.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        dim,
-        index_.shape,
-        index_.strides,
-        index_.dtype,
-        src_.shape,
-        src_.strides,
-        src_.dtype,
-        reduce,
-    )
-    form = scatter_reduce_two_forms.get(key)
-    if form is None:
-        form = scatter_reduce_two_forms.learn(
-            key,
-            rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin"),
-            self_,
-            index_,
-            src_,
-        )
-    if form.casts:
-        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
-    return known_result(
-        form,
-        scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self),
-        self_,
-        index_,
-        src_,
-    )
-
-
-index_add_default_forms = KnownForms("TVTTN", scattering_kernels.index_add, (-1, 0, 1, 2, 3, 4))
-
-
-# index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
-def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    source_ = source.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        dim,
-        index_.shape,
-        index_.strides,
-        index_.dtype,
-        source_.shape,
-        source_.strides,
-        source_.dtype,
-        type(alpha),
-        alpha,
-    )
-    form = index_add_default_forms.get(key)
-    if form is None:
-        form = index_add_default_forms.learn(
-            key,
-            rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha),
-            self_,
-            index_,
-            source_,
-        )
-    if form.casts:
-        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
-    return known_result(
-        form,
-        scattering_kernels.index_add(np, self_, dim, index_, source_, alpha),
-        self_,
-        index_,
-        source_,
-    )
-
-
-index_reduce_default_forms = KnownForms("TVTTVV", scattering_kernels.index_reduce, (-1, 0, 1, 2, 3, 4, 5))
-
-
-# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
-def index_reduce_default(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
-    reduce: str,
-    include_self: bool,
-) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    source_ = source.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        dim,
-        index_.shape,
-        index_.strides,
-        index_.dtype,
-        source_.shape,
-        source_.strides,
-        source_.dtype,
-        reduce,
-        include_self,
-    )
-    form = index_reduce_default_forms.get(key)
-    if form is None:
-        form = index_reduce_default_forms.learn(
-            key,
-            rules.index_written("index_reduce", self_, dim, index_, source_, reduce=reduce, include_self=include_self),
-            self_,
-            index_,
-            source_,
-        )
-    if form.casts:
-        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
-    return known_result(
-        form,
-        scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self),
-        self_,
-        index_,
-        source_,
-    )
-
-
-index_copy_default_forms = KnownForms("TVTT", scattering_kernels.index_copy, (-1, 0, 1, 2, 3))
-
-
-# index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
-def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    source_ = source.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        dim,
-        index_.shape,
-        index_.strides,
-        index_.dtype,
-        source_.shape,
-        source_.strides,
-        source_.dtype,
-    )
-    form = index_copy_default_forms.get(key)
-    if form is None:
-        form = index_copy_default_forms.learn(
-            key,
-            rules.index_copied(self_, dim, index_, source_),
-            self_,
-            index_,
-            source_,
-        )
-    if form.casts:
-        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
-    return known_result(form, scattering_kernels.index_copy(np, self_, dim, index_, source_), self_, index_, source_)
-
-
-index_fill_int_Scalar_forms = KnownForms("TVTN", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), (0, 2, 3))
-
-
-# index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
-    form = index_fill_int_Scalar_forms.get(key)
-    if form is None:
-        form = index_fill_int_Scalar_forms.learn(
-            key,
-            rules.index_filled(self_, dim, index_, value),
-            self_,
-            index_,
-            value,
-        )
-    if form.casts:
-        self_, index_, value = cast_operands(form, (self_, index_, value))
-    return known_result(form, scattering_kernels.index_fill(np, self_, dim, index_, value), self_, index_)
-
-
-index_fill_int_Tensor_forms = KnownForms("TVTT", scattering_kernels.index_fill, (-1, 0, 1, 2, 3))
-
-
-# index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
-def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    value_ = value.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        dim,
-        index_.shape,
-        index_.strides,
-        index_.dtype,
-        value_.shape,
-        value_.strides,
-        value_.dtype,
-    )
-    form = index_fill_int_Tensor_forms.get(key)
-    if form is None:
-        form = index_fill_int_Tensor_forms.learn(
-            key,
-            rules.index_filled(self_, dim, index_, value_),
-            self_,
-            index_,
-            value_,
-        )
-    if form.casts:
-        self_, index_, value_ = cast_operands(form, (self_, index_, value_))
-    return known_result(form, scattering_kernels.index_fill(np, self_, dim, index_, value_), self_, index_, value_)
-
-
-masked_scatter_default_forms = KnownForms("TTT", scattering_kernels.masked_scatter, (-1, 0, 1, 2))
-
-
-# masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
-def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    self_ = self.array
-    mask_ = mask.array
-    source_ = source.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        mask_.shape,
-        mask_.strides,
-        mask_.dtype,
-        source_.shape,
-        source_.strides,
-        source_.dtype,
-    )
-    form = masked_scatter_default_forms.get(key)
-    if form is None:
-        form = masked_scatter_default_forms.learn(
-            key,
-            rules.masked_scattered(self_, mask_, source_),
-            self_,
-            mask_,
-            source_,
-        )
-    if form.casts:
-        self_, mask_, source_ = cast_operands(form, (self_, mask_, source_))
-    return known_result(form, scattering_kernels.masked_scatter(np, self_, mask_, source_), self_, mask_, source_)
-
-
-masked_fill_Scalar_forms = KnownForms("TTN", indexing_kernels.fill_where, (-1, 0, 1, 2))
-
-
-# masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    self_ = self.array
-    mask_ = mask.array
-    key = (self_.shape, self_.strides, self_.dtype, mask_.shape, mask_.strides, mask_.dtype, type(value), value)
-    form = masked_fill_Scalar_forms.get(key)
-    if form is None:
-        form = masked_fill_Scalar_forms.learn(key, rules.masked(self_, mask_, value=value), self_, mask_)
-    if form.casts:
-        self_, mask_ = cast_operands(form, (self_, mask_))
-    return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value), self_, mask_)
-
-
-masked_fill_Tensor_forms = KnownForms("TTT", indexing_kernels.fill_where, (-1, 0, 1, 2), (0, 1))
-
-
-# masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
-def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    self_ = self.array
-    mask_ = mask.array
-    value_ = value.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        mask_.shape,
-        mask_.strides,
-        mask_.dtype,
-        value_.shape,
-        value_.strides,
-        value_.dtype,
-    )
-    form = masked_fill_Tensor_forms.get(key)
-    if form is None:
-        form = masked_fill_Tensor_forms.learn(key, rules.masked(self_, mask_, value=value_), self_, mask_)
-    if form.casts:
-        self_, mask_ = cast_operands(form, (self_, mask_))
-    return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value_), self_, mask_, value_)
-
-
-# nonzero(Tensor self) -> Tensor
-def nonzero_default(self: Tensor) -> Tensor:
-    return wrap_result(indexing_kernels.positions(np, self.array))
-
-
-nonzero_static_default_forms = KnownForms("TV.", indexing_kernels.first_positions, (-1, 0, 1, 2))
-
-
-# nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
-def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, size)
-    form = nonzero_static_default_forms.get(key)
-    if form is None:
-        form = nonzero_static_default_forms.learn(key, rules.first_positions(self_, size), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, indexing_kernels.first_positions(np, self_, size, fill_value), self_)
-
-
-tril_default_forms = KnownForms("T.", rearranging_kernels.lower_triangle, (-1, 0, 1))
-
-
-# tril(Tensor self, SymInt diagonal=0) -> Tensor
-def tril_default(self: Tensor, diagonal: int) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = tril_default_forms.get(key)
-    if form is None:
-        form = tril_default_forms.learn(key, rules.triangle(self_), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, rearranging_kernels.lower_triangle(np, self_, diagonal), self_)
-
-
-triu_default_forms = KnownForms("T.", rearranging_kernels.upper_triangle, (-1, 0, 1))
-
-
-# triu(Tensor self, SymInt diagonal=0) -> Tensor
-def triu_default(self: Tensor, diagonal: int) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = triu_default_forms.get(key)
-    if form is None:
-        form = triu_default_forms.learn(key, rules.triangle(self_), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, rearranging_kernels.upper_triangle(np, self_, diagonal), self_)
-
-
-cat_out_forms = KnownForms("LVt", joining_kernels.concatenate, (-1, 0, 1), writes=2)
-
-
-# cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
-def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
-    form = cat_out_forms.get(key)
-    if form is None:
-        plan = rules.cat(tensors_, dim)
-        cat_out_forms.learn_plan(key, plan, *tensors_)
-    else:
-        plan = Plan(form, tensors_)
-    tensors_ = plan.operands
-    target = plan.target(out)
-    plan.store(joining_kernels.concatenate(np, tensors_, dim, out=plan.out(target)), target)
-    return out
-
-
-stack_out_forms = KnownForms("LVt", joining_kernels.stack, (-1, 0, 1), writes=2)
-
-
-# stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
-def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
-    form = stack_out_forms.get(key)
-    if form is None:
-        plan = rules.stack(tensors_, dim)
-        stack_out_forms.learn_plan(key, plan, *tensors_)
-    else:
-        plan = Plan(form, tensors_)
-    tensors_ = plan.operands
-    target = plan.target(out)
-    plan.store(joining_kernels.stack(np, tensors_, dim, out=plan.out(target)), target)
-    return out
-
-
-# index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
-def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
-    indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.index(self.array, indices_)
-    self_, indices_ = plan.operands
-    target = plan.target(out)
-    plan.store(indexing_kernels.take_at(np, self_, indices_), target)
-    return out
-
-
-# index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
-def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
-    indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.put_at(self.array, indices=indices_, values=values.array)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
-    return out
-
-
-# index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
-def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.put_at(self.array, indices=indices_, values=values.array)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
-    return self
-
-
-index_select_out_forms = KnownForms()
-
-
-# index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
-def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
-    form = index_select_out_forms.get(key)
-    if form is None:
-        plan = rules.index_select(self_, dim, index_)
-        index_select_out_forms.learn_plan(key, plan, self_, index_)
-    else:
-        plan = Plan(form, (self_, index_))
-    self_, index_ = plan.operands
-    target = plan.target(out)
-    plan.store(indexing_kernels.index_select(np, self_, dim, index_), target)
-    return out
-
-
-gather_out_forms = KnownForms()
-
-
-# gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)
-def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
-    form = gather_out_forms.get(key)
-    if form is None:
-        plan = rules.gather(self_, dim, index_)
-        gather_out_forms.learn_plan(key, plan, self_, index_)
-    else:
-        plan = Plan(form, (self_, index_))
-    self_, index_ = plan.operands
-    target = plan.target(out)
-    plan.store(indexing_kernels.gather(np, self_, dim, index_, sparse_grad), target)
-    return out
-
-
-take_out_forms = KnownForms()
-
-
-# take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
-def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    index_ = index.array
-    key = (self_.shape, self_.strides, self_.dtype, index_.shape, index_.strides, index_.dtype)
-    form = take_out_forms.get(key)
-    if form is None:
-        plan = rules.taken(self_, index_)
-        take_out_forms.learn_plan(key, plan, self_, index_)
-    else:
-        plan = Plan(form, (self_, index_))
-    self_, index_ = plan.operands
-    target = plan.target(out)
-    plan.store(indexing_kernels.take(np, self_, index_), target)
-    return out
 
 
 put_out_forms = KnownForms("TTT.t", scattering_kernels.put, (-1, 0, 1, 2, 3), writes=4)
@@ -815,6 +322,34 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
     target = plan.inplace(self)
     plan.store(scattering_kernels.put(np, self_, index_, source_, accumulate, out=plan.out(target)), target)
     return self
+
+
+scatter_src_forms = KnownForms("TVTT", scattering_kernels.scatter, (-1, 0, 1, 2, 3))
+
+
+# scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+    )
+    form = scatter_src_forms.get(key)
+    if form is None:
+        form = scatter_src_forms.learn(key, rules.scattered(self_, dim, index_, src_), self_, index_, src_)
+    if form.casts:
+        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
+    return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, src_), self_, index_, src_)
 
 
 scatter_src_out_forms = KnownForms("TVTTt", scattering_kernels.scatter, (-1, 0, 1, 2, 3), writes=4)
@@ -881,6 +416,22 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return self
 
 
+scatter_value_forms = KnownForms("TVTN", scattering_kernels.scatter, (-1, 0, 1, 2, 3))
+
+
+# scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
+    form = scatter_value_forms.get(key)
+    if form is None:
+        form = scatter_value_forms.learn(key, rules.scattered(self_, dim, index_, value=value), self_, index_)
+    if form.casts:
+        self_, index_ = cast_operands(form, (self_, index_))
+    return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, value), self_, index_)
+
+
 scatter_value_out_forms = KnownForms("TVTNt", scattering_kernels.scatter, (-1, 0, 1, 2, 3), writes=4)
 
 
@@ -919,6 +470,47 @@ def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
     return self
+
+
+scatter_reduce___forms = KnownForms("TVTTV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4))
+
+
+# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
+def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+        reduce,
+    )
+    form = scatter_reduce___forms.get(key)
+    if form is None:
+        form = scatter_reduce___forms.learn(
+            key,
+            rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply"),
+            self_,
+            index_,
+            src_,
+        )
+    if form.casts:
+        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
+    return known_result(
+        form,
+        scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce),
+        self_,
+        index_,
+        src_,
+    )
 
 
 scatter_reduce_out_forms = KnownForms("TVTTVt", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), writes=5)
@@ -987,6 +579,38 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     return self
 
 
+scatter_value_reduce_forms = KnownForms("TVTNV", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4))
+
+
+# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
+def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        type(value),
+        value,
+        reduce,
+    )
+    form = scatter_value_reduce_forms.get(key)
+    if form is None:
+        form = scatter_value_reduce_forms.learn(
+            key,
+            rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply"),
+            self_,
+            index_,
+        )
+    if form.casts:
+        self_, index_ = cast_operands(form, (self_, index_))
+    return known_result(form, scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce), self_, index_)
+
+
 scatter_value_reduce_out_forms = KnownForms("TVTNVt", scattering_kernels.scatter_reduced, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
@@ -1048,6 +672,34 @@ def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, red
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
     return self
+
+
+scatter_add_default_forms = KnownForms("TVTT", scattering_kernels.scatter_add, (-1, 0, 1, 2, 3))
+
+
+# scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+    )
+    form = scatter_add_default_forms.get(key)
+    if form is None:
+        form = scatter_add_default_forms.learn(key, rules.scattered(self_, dim, index_, src_), self_, index_, src_)
+    if form.casts:
+        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
+    return known_result(form, scattering_kernels.scatter_add(np, self_, dim, index_, src_), self_, index_, src_)
 
 
 scatter_add_out_forms = KnownForms("TVTTt", scattering_kernels.scatter_add, (-1, 0, 1, 2, 3), writes=4)
@@ -1112,6 +764,47 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_add(np, self_, dim, index_, src_, out=plan.out(target)), target)
     return self
+
+
+scatter_reduce_two_forms = KnownForms("TVTTV.", scattering_kernels.scatter_reduce, (-1, 0, 1, 2, 3, 4, 5))
+
+
+# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
+def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    src_ = src.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        src_.shape,
+        src_.strides,
+        src_.dtype,
+        reduce,
+    )
+    form = scatter_reduce_two_forms.get(key)
+    if form is None:
+        form = scatter_reduce_two_forms.learn(
+            key,
+            rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin"),
+            self_,
+            index_,
+            src_,
+        )
+    if form.casts:
+        self_, index_, src_ = cast_operands(form, (self_, index_, src_))
+    return known_result(
+        form,
+        scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self),
+        self_,
+        index_,
+        src_,
+    )
 
 
 scatter_reduce_two_out_forms = KnownForms(
@@ -1198,6 +891,48 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
     return self
 
 
+index_add_default_forms = KnownForms("TVTTN", scattering_kernels.index_add, (-1, 0, 1, 2, 3, 4))
+
+
+# index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
+def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+        type(alpha),
+        alpha,
+    )
+    form = index_add_default_forms.get(key)
+    if form is None:
+        form = index_add_default_forms.learn(
+            key,
+            rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha),
+            self_,
+            index_,
+            source_,
+        )
+    if form.casts:
+        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
+    return known_result(
+        form,
+        scattering_kernels.index_add(np, self_, dim, index_, source_, alpha),
+        self_,
+        index_,
+        source_,
+    )
+
+
 index_add_out_forms = KnownForms("TVTTNt", scattering_kernels.index_add, (-1, 0, 1, 2, 3, 4), writes=5)
 
 
@@ -1264,6 +999,55 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
     return self
+
+
+index_reduce_default_forms = KnownForms("TVTTVV", scattering_kernels.index_reduce, (-1, 0, 1, 2, 3, 4, 5))
+
+
+# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
+def index_reduce_default(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    include_self: bool,
+) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+        reduce,
+        include_self,
+    )
+    form = index_reduce_default_forms.get(key)
+    if form is None:
+        form = index_reduce_default_forms.learn(
+            key,
+            rules.index_written("index_reduce", self_, dim, index_, source_, reduce=reduce, include_self=include_self),
+            self_,
+            index_,
+            source_,
+        )
+    if form.casts:
+        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
+    return known_result(
+        form,
+        scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self),
+        self_,
+        index_,
+        source_,
+    )
 
 
 index_reduce_out_forms = KnownForms("TVTTVVt", scattering_kernels.index_reduce, (-1, 0, 1, 2, 3, 4, 5), writes=6)
@@ -1366,6 +1150,40 @@ def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     return self
 
 
+index_copy_default_forms = KnownForms("TVTT", scattering_kernels.index_copy, (-1, 0, 1, 2, 3))
+
+
+# index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
+def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = index_copy_default_forms.get(key)
+    if form is None:
+        form = index_copy_default_forms.learn(
+            key,
+            rules.index_copied(self_, dim, index_, source_),
+            self_,
+            index_,
+            source_,
+        )
+    if form.casts:
+        self_, index_, source_ = cast_operands(form, (self_, index_, source_))
+    return known_result(form, scattering_kernels.index_copy(np, self_, dim, index_, source_), self_, index_, source_)
+
+
 index_copy_out_forms = KnownForms("TVTTt", scattering_kernels.index_copy, (-1, 0, 1, 2, 3), writes=4)
 
 
@@ -1430,6 +1248,28 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return self
 
 
+index_fill_int_Scalar_forms = KnownForms("TVTN", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), (0, 2, 3))
+
+
+# index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
+    form = index_fill_int_Scalar_forms.get(key)
+    if form is None:
+        form = index_fill_int_Scalar_forms.learn(
+            key,
+            rules.index_filled(self_, dim, index_, value),
+            self_,
+            index_,
+            value,
+        )
+    if form.casts:
+        self_, index_, value = cast_operands(form, (self_, index_, value))
+    return known_result(form, scattering_kernels.index_fill(np, self_, dim, index_, value), self_, index_)
+
+
 index_fill_int_Scalar_out_forms = KnownForms(
     "TVTNt", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), (0, 2, 3), writes=4
 )
@@ -1470,6 +1310,40 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) ->
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_fill(np, self_, dim, index_, value_, out=plan.out(target)), target)
     return self
+
+
+index_fill_int_Tensor_forms = KnownForms("TVTT", scattering_kernels.index_fill, (-1, 0, 1, 2, 3))
+
+
+# index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
+def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    self_ = self.array
+    index_ = index.array
+    value_ = value.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        dim,
+        index_.shape,
+        index_.strides,
+        index_.dtype,
+        value_.shape,
+        value_.strides,
+        value_.dtype,
+    )
+    form = index_fill_int_Tensor_forms.get(key)
+    if form is None:
+        form = index_fill_int_Tensor_forms.learn(
+            key,
+            rules.index_filled(self_, dim, index_, value_),
+            self_,
+            index_,
+            value_,
+        )
+    if form.casts:
+        self_, index_, value_ = cast_operands(form, (self_, index_, value_))
+    return known_result(form, scattering_kernels.index_fill(np, self_, dim, index_, value_), self_, index_, value_)
 
 
 index_fill_int_Tensor_out_forms = KnownForms("TVTTt", scattering_kernels.index_fill, (-1, 0, 1, 2, 3), writes=4)
@@ -1536,6 +1410,39 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
     return self
 
 
+masked_scatter_default_forms = KnownForms("TTT", scattering_kernels.masked_scatter, (-1, 0, 1, 2))
+
+
+# masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
+def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    self_ = self.array
+    mask_ = mask.array
+    source_ = source.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mask_.shape,
+        mask_.strides,
+        mask_.dtype,
+        source_.shape,
+        source_.strides,
+        source_.dtype,
+    )
+    form = masked_scatter_default_forms.get(key)
+    if form is None:
+        form = masked_scatter_default_forms.learn(
+            key,
+            rules.masked_scattered(self_, mask_, source_),
+            self_,
+            mask_,
+            source_,
+        )
+    if form.casts:
+        self_, mask_, source_ = cast_operands(form, (self_, mask_, source_))
+    return known_result(form, scattering_kernels.masked_scatter(np, self_, mask_, source_), self_, mask_, source_)
+
+
 masked_scatter_out_forms = KnownForms("TTTt", scattering_kernels.masked_scatter, (-1, 0, 1, 2), writes=3)
 
 
@@ -1598,6 +1505,22 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return self
 
 
+masked_fill_Scalar_forms = KnownForms("TTN", indexing_kernels.fill_where, (-1, 0, 1, 2))
+
+
+# masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    mask_ = mask.array
+    key = (self_.shape, self_.strides, self_.dtype, mask_.shape, mask_.strides, mask_.dtype, type(value), value)
+    form = masked_fill_Scalar_forms.get(key)
+    if form is None:
+        form = masked_fill_Scalar_forms.learn(key, rules.masked(self_, mask_, value=value), self_, mask_)
+    if form.casts:
+        self_, mask_ = cast_operands(form, (self_, mask_))
+    return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value), self_, mask_)
+
+
 masked_fill_Scalar_out_forms = KnownForms("TTNt", indexing_kernels.fill_where, (-1, 0, 1, 2), writes=3)
 
 
@@ -1636,6 +1559,33 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
     return self
+
+
+masked_fill_Tensor_forms = KnownForms("TTT", indexing_kernels.fill_where, (-1, 0, 1, 2), (0, 1))
+
+
+# masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
+def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    self_ = self.array
+    mask_ = mask.array
+    value_ = value.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mask_.shape,
+        mask_.strides,
+        mask_.dtype,
+        value_.shape,
+        value_.strides,
+        value_.dtype,
+    )
+    form = masked_fill_Tensor_forms.get(key)
+    if form is None:
+        form = masked_fill_Tensor_forms.learn(key, rules.masked(self_, mask_, value=value_), self_, mask_)
+    if form.casts:
+        self_, mask_ = cast_operands(form, (self_, mask_))
+    return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value_), self_, mask_, value_)
 
 
 masked_fill_Tensor_out_forms = KnownForms("TTTt", indexing_kernels.fill_where, (-1, 0, 1, 2), (0, 1), writes=3)
@@ -1700,6 +1650,26 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     return self
 
 
+# nonzero(Tensor self) -> Tensor
+def nonzero_default(self: Tensor) -> Tensor:
+    return wrap_result(indexing_kernels.positions(np, self.array))
+
+
+nonzero_static_default_forms = KnownForms("TV.", indexing_kernels.first_positions, (-1, 0, 1, 2))
+
+
+# nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
+def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, size)
+    form = nonzero_static_default_forms.get(key)
+    if form is None:
+        form = nonzero_static_default_forms.learn(key, rules.first_positions(self_, size), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, indexing_kernels.first_positions(np, self_, size, fill_value), self_)
+
+
 nonzero_static_out_forms = KnownForms()
 
 
@@ -1717,6 +1687,21 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
     target = plan.target(out)
     plan.store(indexing_kernels.first_positions(np, self_, size, fill_value), target)
     return out
+
+
+tril_default_forms = KnownForms("T.", rearranging_kernels.lower_triangle, (-1, 0, 1))
+
+
+# tril(Tensor self, SymInt diagonal=0) -> Tensor
+def tril_default(self: Tensor, diagonal: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = tril_default_forms.get(key)
+    if form is None:
+        form = tril_default_forms.learn(key, rules.triangle(self_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, rearranging_kernels.lower_triangle(np, self_, diagonal), self_)
 
 
 tril_out_forms = KnownForms()
@@ -1755,6 +1740,21 @@ def tril_(self: Tensor, diagonal: int) -> Tensor:
     target = plan.inplace(self)
     plan.store(rearranging_kernels.lower_triangle(np, self_, diagonal), target)
     return self
+
+
+triu_default_forms = KnownForms("T.", rearranging_kernels.upper_triangle, (-1, 0, 1))
+
+
+# triu(Tensor self, SymInt diagonal=0) -> Tensor
+def triu_default(self: Tensor, diagonal: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = triu_default_forms.get(key)
+    if form is None:
+        form = triu_default_forms.learn(key, rules.triangle(self_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, rearranging_kernels.upper_triangle(np, self_, diagonal), self_)
 
 
 triu_out_forms = KnownForms()

@@ -33,6 +33,26 @@ def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     return known_result(form, linear_algebra_kernels.matrix_product(np, self_, mat2_), self_, mat2_)
 
 
+mm_out_forms = KnownForms("TTt", linear_algebra_kernels.matrix_product, (-1, 0, 1), writes=2)
+
+
+# mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
+def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    mat2_ = mat2.array
+    key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+    form = mm_out_forms.get(key)
+    if form is None:
+        plan = rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
+        mm_out_forms.learn_plan(key, plan, self_, mat2_)
+    else:
+        plan = Plan(form, (self_, mat2_))
+    self_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(np, self_, mat2_, out=plan.out(target)), target)
+    return out
+
+
 bmm_default_forms = KnownForms("TT", linear_algebra_kernels.matrix_product, (-1, 0, 1))
 
 
@@ -54,6 +74,26 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
     return known_result(form, linear_algebra_kernels.matrix_product(np, self_, mat2_), self_, mat2_)
 
 
+bmm_out_forms = KnownForms("TTt", linear_algebra_kernels.matrix_product, (-1, 0, 1), writes=2)
+
+
+# bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
+def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    mat2_ = mat2.array
+    key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
+    form = bmm_out_forms.get(key)
+    if form is None:
+        plan = rules.gufunc("(b,m,k),(b,k,n)->(b,m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
+        bmm_out_forms.learn_plan(key, plan, self_, mat2_)
+    else:
+        plan = Plan(form, (self_, mat2_))
+    self_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(np, self_, mat2_, out=plan.out(target)), target)
+    return out
+
+
 mv_default_forms = KnownForms("TT", linear_algebra_kernels.matrix_product, (-1, 0, 1))
 
 
@@ -73,6 +113,26 @@ def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     if form.casts:
         self_, vec_ = cast_operands(form, (self_, vec_))
     return known_result(form, linear_algebra_kernels.matrix_product(np, self_, vec_), self_, vec_)
+
+
+mv_out_forms = KnownForms("TTt", linear_algebra_kernels.matrix_product, (-1, 0, 1), writes=2)
+
+
+# mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
+def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    vec_ = vec.array
+    key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
+    form = mv_out_forms.get(key)
+    if form is None:
+        plan = rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False)
+        mv_out_forms.learn_plan(key, plan, self_, vec_)
+    else:
+        plan = Plan(form, (self_, vec_))
+    self_, vec_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(np, self_, vec_, out=plan.out(target)), target)
+    return out
 
 
 dot_default_forms = KnownForms("TT", np.dot, (0, 1))
@@ -97,6 +157,30 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
         return known_result(form, np.dot(self_, tensor_), self_, tensor_)
     except Exception as error:
         name_kernel(error, "aten::dot", "CPU")
+        raise
+
+
+dot_out_forms = KnownForms()
+
+
+# dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
+def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        tensor_ = tensor.array
+        key = (self_.shape, self_.strides, self_.dtype, tensor_.shape, tensor_.strides, tensor_.dtype)
+        form = dot_out_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(n),(n)->()", self_, tensor_, accepts="integer floating complex", batched=False)
+            dot_out_forms.learn_plan(key, plan, self_, tensor_)
+        else:
+            plan = Plan(form, (self_, tensor_))
+        self_, tensor_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.dot(self_, tensor_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::dot.out", "CPU")
         raise
 
 
@@ -125,6 +209,30 @@ def vdot_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
+vdot_out_forms = KnownForms()
+
+
+# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = vdot_out_forms.get(key)
+        if form is None:
+            plan = rules.gufunc("(n),(n)->()", self_, other_, accepts="integer floating complex", batched=False)
+            vdot_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.vdot(self_, other_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::vdot.out", "CPU")
+        raise
+
+
 linalg_cross_default_forms = KnownForms("TTV", linear_algebra_kernels.cross_product, (-1, 0, 1, 2))
 
 
@@ -139,6 +247,26 @@ def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, linear_algebra_kernels.cross_product(np, self_, other_, dim), self_, other_)
+
+
+linalg_cross_out_forms = KnownForms()
+
+
+# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, dim)
+    form = linalg_cross_out_forms.get(key)
+    if form is None:
+        plan = rules.cross(self_, other_, dim)
+        linalg_cross_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.cross_product(np, self_, other_, dim), target)
+    return out
 
 
 addmm_default_forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4))
@@ -184,6 +312,76 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: An
     )
 
 
+addmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
+
+
+# addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    mat1_ = mat1.array
+    mat2_ = mat2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mat1_.shape,
+        mat1_.strides,
+        mat1_.dtype,
+        mat2_.shape,
+        mat2_.strides,
+        mat2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmm_out_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
+        addmm_out_forms.learn_plan(key, plan, self_, mat1_, mat2_)
+    else:
+        plan = Plan(form, (self_, mat1_, mat2_))
+    self_, mat1_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+addmm__forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=0)
+
+
+# addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    mat1_ = mat1.array
+    mat2_ = mat2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mat1_.shape,
+        mat1_.strides,
+        mat1_.dtype,
+        mat2_.shape,
+        mat2_.strides,
+        mat2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmm__forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
+        addmm__forms.learn_plan(key, plan, self_, mat1_, mat2_)
+    else:
+        plan = Plan(form, (self_, mat1_, mat2_))
+    self_, mat1_, mat2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
+    return self
+
+
 addmv_default_forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4))
 
 
@@ -219,6 +417,76 @@ def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any)
     if form.casts:
         self_, mat_, vec_ = cast_operands(form, (self_, mat_, vec_))
     return known_result(form, linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha), self_, mat_, vec_)
+
+
+addmv_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
+
+
+# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    mat_ = mat.array
+    vec_ = vec.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mat_.shape,
+        mat_.strides,
+        mat_.dtype,
+        vec_.shape,
+        vec_.strides,
+        vec_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmv_out_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
+        addmv_out_forms.learn_plan(key, plan, self_, mat_, vec_)
+    else:
+        plan = Plan(form, (self_, mat_, vec_))
+    self_, mat_, vec_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+addmv__forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=0)
+
+
+# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    mat_ = mat.array
+    vec_ = vec.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        mat_.shape,
+        mat_.strides,
+        mat_.dtype,
+        vec_.shape,
+        vec_.strides,
+        vec_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addmv__forms.get(key)
+    if form is None:
+        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
+        addmv__forms.learn_plan(key, plan, self_, mat_, vec_)
+    else:
+        plan = Plan(form, (self_, mat_, vec_))
+    self_, mat_, vec_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
+    return self
 
 
 baddbmm_default_forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4))
@@ -264,6 +532,82 @@ def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alp
     )
 
 
+baddbmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
+
+
+# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.strides,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.strides,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = baddbmm_out_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
+        baddbmm_out_forms.learn_plan(key, plan, self_, batch1_, batch2_)
+    else:
+        plan = Plan(form, (self_, batch1_, batch2_))
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+baddbmm__forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=0)
+
+
+# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.strides,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.strides,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = baddbmm__forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
+        baddbmm__forms.learn_plan(key, plan, self_, batch1_, batch2_)
+    else:
+        plan = Plan(form, (self_, batch1_, batch2_))
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return self
+
+
 addbmm_default_forms = KnownForms("TTTNN", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4))
 
 
@@ -307,6 +651,82 @@ def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alph
     )
 
 
+addbmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4), writes=5)
+
+
+# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.strides,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.strides,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addbmm_out_forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
+        addbmm_out_forms.learn_plan(key, plan, self_, batch1_, batch2_)
+    else:
+        plan = Plan(form, (self_, batch1_, batch2_))
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+addbmm__forms = KnownForms("TTTNN", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4), writes=0)
+
+
+# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    batch1_ = batch1.array
+    batch2_ = batch2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        batch1_.shape,
+        batch1_.strides,
+        batch1_.dtype,
+        batch2_.shape,
+        batch2_.strides,
+        batch2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addbmm__forms.get(key)
+    if form is None:
+        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
+        addbmm__forms.learn_plan(key, plan, self_, batch1_, batch2_)
+    else:
+        plan = Plan(form, (self_, batch1_, batch2_))
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return self
+
+
 addr_default_forms = KnownForms("TTTNN", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4))
 
 
@@ -344,6 +764,76 @@ def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any
     )
 
 
+addr_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4), writes=5)
+
+
+# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    vec1_ = vec1.array
+    vec2_ = vec2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        vec1_.shape,
+        vec1_.strides,
+        vec1_.dtype,
+        vec2_.shape,
+        vec2_.strides,
+        vec2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addr_out_forms.get(key)
+    if form is None:
+        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
+        addr_out_forms.learn_plan(key, plan, self_, vec1_, vec2_)
+    else:
+        plan = Plan(form, (self_, vec1_, vec2_))
+    self_, vec1_, vec2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+addr__forms = KnownForms("TTTNN", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4), writes=0)
+
+
+# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    vec1_ = vec1.array
+    vec2_ = vec2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        vec1_.shape,
+        vec1_.strides,
+        vec1_.dtype,
+        vec2_.shape,
+        vec2_.strides,
+        vec2_.dtype,
+        type(beta),
+        beta,
+        type(alpha),
+        alpha,
+    )
+    form = addr__forms.get(key)
+    if form is None:
+        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
+        addr__forms.learn_plan(key, plan, self_, vec1_, vec2_)
+    else:
+        plan = Plan(form, (self_, vec1_, vec2_))
+    self_, vec1_, vec2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
+    return self
+
+
 trace_default_forms = KnownForms("T", np.trace, (0,))
 
 
@@ -360,6 +850,29 @@ def trace_default(self: Tensor) -> Tensor:
         return known_result(form, np.trace(self_), self_)
     except Exception as error:
         name_kernel(error, "aten::trace", "CPU")
+        raise
+
+
+trace_out_forms = KnownForms()
+
+
+# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def trace_out(self: Tensor, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = trace_out_forms.get(key)
+        if form is None:
+            plan = rules.trace(self_)
+            trace_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.trace(self_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::trace.out", "CPU")
         raise
 
 
@@ -496,6 +1009,34 @@ def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: 
     )
 
 
+linalg_solve_triangular_out_forms = KnownForms()
+
+
+# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_solve_triangular_out(
+    self: Tensor,
+    B: Tensor,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    B_ = B.array
+    key = (self_.shape, self_.strides, self_.dtype, B_.shape, B_.strides, B_.dtype, left)
+    form = linalg_solve_triangular_out_forms.get(key)
+    if form is None:
+        plan = rules.solution("linalg.solve_triangular", self_, B_, left)
+        linalg_solve_triangular_out_forms.learn_plan(key, plan, self_, B_)
+    else:
+        plan = Plan(form, (self_, B_))
+    self_, B_ = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular), target)
+    return out
+
+
 triangular_solve_default_forms = KnownForms(
     "TT...", decompositions_kernels.solve_transposed_triangular, (-1, 0, 1, 2, 3, 4), (1, 0)
 )
@@ -568,6 +1109,26 @@ def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
     return known_result(form, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), self_, input2_)
 
 
+cholesky_solve_out_forms = KnownForms()
+
+
+# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    input2_ = input2.array
+    key = (self_.shape, self_.strides, self_.dtype, input2_.shape, input2_.strides, input2_.dtype)
+    form = cholesky_solve_out_forms.get(key)
+    if form is None:
+        plan = rules.solution("cholesky_solve", input2_, self_)
+        cholesky_solve_out_forms.learn_plan(key, plan, input2_, self_)
+    else:
+        plan = Plan(form, (input2_, self_))
+    input2_, self_ = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), target)
+    return out
+
+
 cholesky_inverse_default_forms = KnownForms("T.", decompositions_kernels.inverse_of_cholesky, (-1, 0, 1))
 
 
@@ -585,6 +1146,25 @@ def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, decompositions_kernels.inverse_of_cholesky(np, self_, upper), self_)
+
+
+cholesky_inverse_out_forms = KnownForms()
+
+
+# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = cholesky_inverse_out_forms.get(key)
+    if form is None:
+        plan = rules.decomposed("cholesky_inverse", self_, "m,n", columns=True)
+        cholesky_inverse_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.inverse_of_cholesky(np, self_, upper), target)
+    return out
 
 
 linalg_lu_solve_default_forms = KnownForms("TTTV.", decompositions_kernels.solve_with_lu, (-1, 0, 1, 2, 3, 4))
@@ -619,6 +1199,39 @@ def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, a
         pivots_,
         B_,
     )
+
+
+linalg_lu_solve_out_forms = KnownForms()
+
+
+# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
+#     Tensor(a!)
+def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
+    LU_ = LU.array
+    pivots_ = pivots.array
+    B_ = B.array
+    key = (
+        LU_.shape,
+        LU_.strides,
+        LU_.dtype,
+        pivots_.shape,
+        pivots_.strides,
+        pivots_.dtype,
+        B_.shape,
+        B_.strides,
+        B_.dtype,
+        left,
+    )
+    form = linalg_lu_solve_out_forms.get(key)
+    if form is None:
+        plan = rules.lu_solution(LU_, pivots_, B_, left)
+        linalg_lu_solve_out_forms.learn_plan(key, plan, LU_, pivots_, B_)
+    else:
+        plan = Plan(form, (LU_, pivots_, B_))
+    LU_, pivots_, B_ = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint), target)
+    return out
 
 
 _linalg_det_default_forms = KnownForms("T", decompositions_kernels.determinant, (-1, 0))
@@ -1006,635 +1619,6 @@ def _pdist_forward_default(self: Tensor, p: float) -> Tensor:
     return known_result(form, bags_kernels.pair_distances(np, self_, p), self_)
 
 
-_cdist_forward_default_forms = KnownForms("TTN.", linear_algebra_kernels.distances, (-1, 0, 1, 2, 3))
-
-
-# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
-def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    x1_ = x1.array
-    x2_ = x2.array
-    key = (x1_.shape, x1_.strides, x1_.dtype, x2_.shape, x2_.strides, x2_.dtype, type(p), p)
-    form = _cdist_forward_default_forms.get(key)
-    if form is None:
-        form = _cdist_forward_default_forms.learn(key, rules.distances(x1_, x2_, p), x1_, x2_)
-    if form.casts:
-        x1_, x2_ = cast_operands(form, (x1_, x2_))
-    return known_result(form, linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode), x1_, x2_)
-
-
-mm_out_forms = KnownForms("TTt", linear_algebra_kernels.matrix_product, (-1, 0, 1), writes=2)
-
-
-# mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    mat2_ = mat2.array
-    key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
-    form = mm_out_forms.get(key)
-    if form is None:
-        plan = rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
-        mm_out_forms.learn_plan(key, plan, self_, mat2_)
-    else:
-        plan = Plan(form, (self_, mat2_))
-    self_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.matrix_product(np, self_, mat2_, out=plan.out(target)), target)
-    return out
-
-
-bmm_out_forms = KnownForms("TTt", linear_algebra_kernels.matrix_product, (-1, 0, 1), writes=2)
-
-
-# bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    mat2_ = mat2.array
-    key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
-    form = bmm_out_forms.get(key)
-    if form is None:
-        plan = rules.gufunc("(b,m,k),(b,k,n)->(b,m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
-        bmm_out_forms.learn_plan(key, plan, self_, mat2_)
-    else:
-        plan = Plan(form, (self_, mat2_))
-    self_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.matrix_product(np, self_, mat2_, out=plan.out(target)), target)
-    return out
-
-
-mv_out_forms = KnownForms("TTt", linear_algebra_kernels.matrix_product, (-1, 0, 1), writes=2)
-
-
-# mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
-def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    vec_ = vec.array
-    key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
-    form = mv_out_forms.get(key)
-    if form is None:
-        plan = rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False)
-        mv_out_forms.learn_plan(key, plan, self_, vec_)
-    else:
-        plan = Plan(form, (self_, vec_))
-    self_, vec_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.matrix_product(np, self_, vec_, out=plan.out(target)), target)
-    return out
-
-
-dot_out_forms = KnownForms()
-
-
-# dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
-def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        tensor_ = tensor.array
-        key = (self_.shape, self_.strides, self_.dtype, tensor_.shape, tensor_.strides, tensor_.dtype)
-        form = dot_out_forms.get(key)
-        if form is None:
-            plan = rules.gufunc("(n),(n)->()", self_, tensor_, accepts="integer floating complex", batched=False)
-            dot_out_forms.learn_plan(key, plan, self_, tensor_)
-        else:
-            plan = Plan(form, (self_, tensor_))
-        self_, tensor_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.dot(self_, tensor_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::dot.out", "CPU")
-        raise
-
-
-vdot_out_forms = KnownForms()
-
-
-# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = vdot_out_forms.get(key)
-        if form is None:
-            plan = rules.gufunc("(n),(n)->()", self_, other_, accepts="integer floating complex", batched=False)
-            vdot_out_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.vdot(self_, other_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::vdot.out", "CPU")
-        raise
-
-
-linalg_cross_out_forms = KnownForms()
-
-
-# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
-def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, dim)
-    form = linalg_cross_out_forms.get(key)
-    if form is None:
-        plan = rules.cross(self_, other_, dim)
-        linalg_cross_out_forms.learn_plan(key, plan, self_, other_)
-    else:
-        plan = Plan(form, (self_, other_))
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.cross_product(np, self_, other_, dim), target)
-    return out
-
-
-addmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
-
-
-# addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    mat1_ = mat1.array
-    mat2_ = mat2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        mat1_.shape,
-        mat1_.strides,
-        mat1_.dtype,
-        mat2_.shape,
-        mat2_.strides,
-        mat2_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = addmm_out_forms.get(key)
-    if form is None:
-        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
-        addmm_out_forms.learn_plan(key, plan, self_, mat1_, mat2_)
-    else:
-        plan = Plan(form, (self_, mat1_, mat2_))
-    self_, mat1_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
-    return out
-
-
-addmm__forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=0)
-
-
-# addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    mat1_ = mat1.array
-    mat2_ = mat2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        mat1_.shape,
-        mat1_.strides,
-        mat1_.dtype,
-        mat2_.shape,
-        mat2_.strides,
-        mat2_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = addmm__forms.get(key)
-    if form is None:
-        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
-        addmm__forms.learn_plan(key, plan, self_, mat1_, mat2_)
-    else:
-        plan = Plan(form, (self_, mat1_, mat2_))
-    self_, mat1_, mat2_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
-    return self
-
-
-addmv_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
-
-
-# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    mat_ = mat.array
-    vec_ = vec.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        mat_.shape,
-        mat_.strides,
-        mat_.dtype,
-        vec_.shape,
-        vec_.strides,
-        vec_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = addmv_out_forms.get(key)
-    if form is None:
-        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
-        addmv_out_forms.learn_plan(key, plan, self_, mat_, vec_)
-    else:
-        plan = Plan(form, (self_, mat_, vec_))
-    self_, mat_, vec_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
-    return out
-
-
-addmv__forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=0)
-
-
-# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    mat_ = mat.array
-    vec_ = vec.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        mat_.shape,
-        mat_.strides,
-        mat_.dtype,
-        vec_.shape,
-        vec_.strides,
-        vec_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = addmv__forms.get(key)
-    if form is None:
-        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
-        addmv__forms.learn_plan(key, plan, self_, mat_, vec_)
-    else:
-        plan = Plan(form, (self_, mat_, vec_))
-    self_, mat_, vec_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
-    return self
-
-
-baddbmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=5)
-
-
-# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    batch1_ = batch1.array
-    batch2_ = batch2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        batch1_.shape,
-        batch1_.strides,
-        batch1_.dtype,
-        batch2_.shape,
-        batch2_.strides,
-        batch2_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = baddbmm_out_forms.get(key)
-    if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
-        baddbmm_out_forms.learn_plan(key, plan, self_, batch1_, batch2_)
-    else:
-        plan = Plan(form, (self_, batch1_, batch2_))
-    self_, batch1_, batch2_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
-    return out
-
-
-baddbmm__forms = KnownForms("TTTNN", linear_algebra_kernels.product_sum, (-1, 0, 1, 2, 3, 4), writes=0)
-
-
-# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    batch1_ = batch1.array
-    batch2_ = batch2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        batch1_.shape,
-        batch1_.strides,
-        batch1_.dtype,
-        batch2_.shape,
-        batch2_.strides,
-        batch2_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = baddbmm__forms.get(key)
-    if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
-        baddbmm__forms.learn_plan(key, plan, self_, batch1_, batch2_)
-    else:
-        plan = Plan(form, (self_, batch1_, batch2_))
-    self_, batch1_, batch2_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
-    return self
-
-
-addbmm_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4), writes=5)
-
-
-# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    batch1_ = batch1.array
-    batch2_ = batch2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        batch1_.shape,
-        batch1_.strides,
-        batch1_.dtype,
-        batch2_.shape,
-        batch2_.strides,
-        batch2_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = addbmm_out_forms.get(key)
-    if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
-        addbmm_out_forms.learn_plan(key, plan, self_, batch1_, batch2_)
-    else:
-        plan = Plan(form, (self_, batch1_, batch2_))
-    self_, batch1_, batch2_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
-    return out
-
-
-addbmm__forms = KnownForms("TTTNN", linear_algebra_kernels.sum_of_products, (-1, 0, 1, 2, 3, 4), writes=0)
-
-
-# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    batch1_ = batch1.array
-    batch2_ = batch2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        batch1_.shape,
-        batch1_.strides,
-        batch1_.dtype,
-        batch2_.shape,
-        batch2_.strides,
-        batch2_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = addbmm__forms.get(key)
-    if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
-        addbmm__forms.learn_plan(key, plan, self_, batch1_, batch2_)
-    else:
-        plan = Plan(form, (self_, batch1_, batch2_))
-    self_, batch1_, batch2_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
-    return self
-
-
-addr_out_forms = KnownForms("TTTNNt", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4), writes=5)
-
-
-# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    vec1_ = vec1.array
-    vec2_ = vec2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        vec1_.shape,
-        vec1_.strides,
-        vec1_.dtype,
-        vec2_.shape,
-        vec2_.strides,
-        vec2_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = addr_out_forms.get(key)
-    if form is None:
-        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
-        addr_out_forms.learn_plan(key, plan, self_, vec1_, vec2_)
-    else:
-        plan = Plan(form, (self_, vec1_, vec2_))
-    self_, vec1_, vec2_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
-    return out
-
-
-addr__forms = KnownForms("TTTNN", linear_algebra_kernels.outer_sum, (-1, 0, 1, 2, 3, 4), writes=0)
-
-
-# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    vec1_ = vec1.array
-    vec2_ = vec2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        vec1_.shape,
-        vec1_.strides,
-        vec1_.dtype,
-        vec2_.shape,
-        vec2_.strides,
-        vec2_.dtype,
-        type(beta),
-        beta,
-        type(alpha),
-        alpha,
-    )
-    form = addr__forms.get(key)
-    if form is None:
-        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
-        addr__forms.learn_plan(key, plan, self_, vec1_, vec2_)
-    else:
-        plan = Plan(form, (self_, vec1_, vec2_))
-    self_, vec1_, vec2_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
-    return self
-
-
-trace_out_forms = KnownForms()
-
-
-# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def trace_out(self: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = trace_out_forms.get(key)
-        if form is None:
-            plan = rules.trace(self_)
-            trace_out_forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(np.trace(self_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::trace.out", "CPU")
-        raise
-
-
-linalg_solve_triangular_out_forms = KnownForms()
-
-
-# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def linalg_solve_triangular_out(
-    self: Tensor,
-    B: Tensor,
-    upper: bool,
-    left: bool,
-    unitriangular: bool,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    B_ = B.array
-    key = (self_.shape, self_.strides, self_.dtype, B_.shape, B_.strides, B_.dtype, left)
-    form = linalg_solve_triangular_out_forms.get(key)
-    if form is None:
-        plan = rules.solution("linalg.solve_triangular", self_, B_, left)
-        linalg_solve_triangular_out_forms.learn_plan(key, plan, self_, B_)
-    else:
-        plan = Plan(form, (self_, B_))
-    self_, B_ = plan.operands
-    target = plan.target(out)
-    plan.store(decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular), target)
-    return out
-
-
-cholesky_solve_out_forms = KnownForms()
-
-
-# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
-def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    input2_ = input2.array
-    key = (self_.shape, self_.strides, self_.dtype, input2_.shape, input2_.strides, input2_.dtype)
-    form = cholesky_solve_out_forms.get(key)
-    if form is None:
-        plan = rules.solution("cholesky_solve", input2_, self_)
-        cholesky_solve_out_forms.learn_plan(key, plan, input2_, self_)
-    else:
-        plan = Plan(form, (input2_, self_))
-    input2_, self_ = plan.operands
-    target = plan.target(out)
-    plan.store(decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), target)
-    return out
-
-
-cholesky_inverse_out_forms = KnownForms()
-
-
-# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
-def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = cholesky_inverse_out_forms.get(key)
-    if form is None:
-        plan = rules.decomposed("cholesky_inverse", self_, "m,n", columns=True)
-        cholesky_inverse_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(decompositions_kernels.inverse_of_cholesky(np, self_, upper), target)
-    return out
-
-
-linalg_lu_solve_out_forms = KnownForms()
-
-
-# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
-#     Tensor(a!)
-def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
-    LU_ = LU.array
-    pivots_ = pivots.array
-    B_ = B.array
-    key = (
-        LU_.shape,
-        LU_.strides,
-        LU_.dtype,
-        pivots_.shape,
-        pivots_.strides,
-        pivots_.dtype,
-        B_.shape,
-        B_.strides,
-        B_.dtype,
-        left,
-    )
-    form = linalg_lu_solve_out_forms.get(key)
-    if form is None:
-        plan = rules.lu_solution(LU_, pivots_, B_, left)
-        linalg_lu_solve_out_forms.learn_plan(key, plan, LU_, pivots_, B_)
-    else:
-        plan = Plan(form, (LU_, pivots_, B_))
-    LU_, pivots_, B_ = plan.operands
-    target = plan.target(out)
-    plan.store(decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint), target)
-    return out
-
-
 _pdist_forward_out_forms = KnownForms()
 
 
@@ -1652,6 +1636,22 @@ def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(bags_kernels.pair_distances(np, self_, p), target)
     return out
+
+
+_cdist_forward_default_forms = KnownForms("TTN.", linear_algebra_kernels.distances, (-1, 0, 1, 2, 3))
+
+
+# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
+def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    x1_ = x1.array
+    x2_ = x2.array
+    key = (x1_.shape, x1_.strides, x1_.dtype, x2_.shape, x2_.strides, x2_.dtype, type(p), p)
+    form = _cdist_forward_default_forms.get(key)
+    if form is None:
+        form = _cdist_forward_default_forms.learn(key, rules.distances(x1_, x2_, p), x1_, x2_)
+    if form.casts:
+        x1_, x2_ = cast_operands(form, (x1_, x2_))
+    return known_result(form, linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode), x1_, x2_)
 
 
 _cdist_forward_out_forms = KnownForms()

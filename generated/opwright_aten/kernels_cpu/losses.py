@@ -27,6 +27,26 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
     return known_result(form, losses_kernels.mse_loss(np, self_, target__, reduction), self_, target__)
 
 
+mse_loss_out_forms = KnownForms()
+
+
+# mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
+    key = (self_.shape, self_.strides, self_.dtype, target__.shape, target__.strides, target__.dtype, reduction)
+    form = mse_loss_out_forms.get(key)
+    if form is None:
+        plan = rules.loss(self_, target__, reduction)
+        mse_loss_out_forms.learn_plan(key, plan, self_, target__)
+    else:
+        plan = Plan(form, (self_, target__))
+    self_, target__ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.mse_loss(np, self_, target__, reduction), target)
+    return out
+
+
 smooth_l1_loss_default_forms = KnownForms("TTVN", losses_kernels.smooth_l1_loss, (-1, 0, 1, 2, 3))
 
 
@@ -58,6 +78,36 @@ def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: 
     return known_result(form, losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), self_, target__)
 
 
+smooth_l1_loss_out_forms = KnownForms()
+
+
+# smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        reduction,
+        type(beta),
+        beta,
+    )
+    form = smooth_l1_loss_out_forms.get(key)
+    if form is None:
+        plan = rules.smooth_l1_loss(self_, target__, reduction, beta)
+        smooth_l1_loss_out_forms.learn_plan(key, plan, self_, target__)
+    else:
+        plan = Plan(form, (self_, target__))
+    self_, target__ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), target)
+    return out
+
+
 huber_loss_default_forms = KnownForms("TTVN", losses_kernels.huber_loss, (-1, 0, 1, 2, 3))
 
 
@@ -82,6 +132,36 @@ def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: flo
     if form.casts:
         self_, target__ = cast_operands(form, (self_, target__))
     return known_result(form, losses_kernels.huber_loss(np, self_, target__, reduction, delta), self_, target__)
+
+
+huber_loss_out_forms = KnownForms()
+
+
+# huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        reduction,
+        type(delta),
+        delta,
+    )
+    form = huber_loss_out_forms.get(key)
+    if form is None:
+        plan = rules.huber_loss(self_, target__, reduction, delta)
+        huber_loss_out_forms.learn_plan(key, plan, self_, target__)
+    else:
+        plan = Plan(form, (self_, target__))
+    self_, target__ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.huber_loss(np, self_, target__, reduction, delta), target)
+    return out
 
 
 binary_cross_entropy_default_forms = KnownForms("TTOV", losses_kernels.binary_cross_entropy, (-1, 0, 1, 2, 3))
@@ -120,6 +200,43 @@ def binary_cross_entropy_default(self: Tensor, target_: Tensor, weight: Tensor |
         target__,
         weight_,
     )
+
+
+binary_cross_entropy_out_forms = KnownForms()
+
+
+# binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out)
+#     -> Tensor(a!)
+def binary_cross_entropy_out(
+    self: Tensor,
+    target_: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
+    weight_ = None if weight is None else weight.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        reduction,
+    )
+    form = binary_cross_entropy_out_forms.get(key)
+    if form is None:
+        plan = rules.binary_loss(self_, target__, weight_, reduction)
+        binary_cross_entropy_out_forms.learn_plan(key, plan, self_, target__, weight_)
+    else:
+        plan = Plan(form, (self_, target__, weight_))
+    self_, target__, weight_ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.binary_cross_entropy(np, self_, target__, weight_, reduction), target)
+    return out
 
 
 nll_loss_forward_default_forms = KnownForms("TTOV.", losses_kernels.nll_loss, (-1, 0, 1, 2, 3, 4))
@@ -294,6 +411,47 @@ def multi_margin_loss_default(
     )
 
 
+multi_margin_loss_out_forms = KnownForms()
+
+
+# multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
+#     reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def multi_margin_loss_out(
+    self: Tensor,
+    target_: Tensor,
+    p: Any,
+    margin: Any,
+    weight: Tensor | None,
+    reduction: int,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    target__ = target_.array
+    weight_ = None if weight is None else weight.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        target__.shape,
+        target__.strides,
+        target__.dtype,
+        type(p),
+        p,
+        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
+        reduction,
+    )
+    form = multi_margin_loss_out_forms.get(key)
+    if form is None:
+        plan = rules.margin_loss(self_, target__, p, weight_, reduction)
+        multi_margin_loss_out_forms.learn_plan(key, plan, self_, target__, weight_)
+    else:
+        plan = Plan(form, (self_, target__, weight_))
+    self_, target__, weight_ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.multi_margin_loss(np, self_, target__, p, margin, weight_, reduction), target)
+    return out
+
+
 multilabel_margin_loss_forward_default_forms = KnownForms("TTV", losses_kernels.multilabel_margin_loss, (-1, 0, 1, 2))
 
 
@@ -380,6 +538,39 @@ def _ctc_loss_default(
     return known_result(form[0], result0, log_probs_, targets_), known_result(form[1], result1, log_probs_, targets_)
 
 
+# _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+#     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def _ctc_loss_out(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int,
+    zero_infinity: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    log_probs_, targets_ = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    result0, result1 = results_of(
+        alignments_kernels.alignment_losses(
+            np,
+            log_probs_,
+            targets_,
+            input_lengths,
+            target_lengths,
+            blank,
+            zero_infinity,
+        ),
+        2,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return out0, out1
+
+
 _ctc_loss_backward_forms = KnownForms(
     "tTTIIttV.", alignments_kernels.alignment_gradients, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8)
 )
@@ -444,194 +635,3 @@ def _ctc_loss_backward(
         neg_log_likelihood_,
         log_alpha_,
     )
-
-
-mse_loss_out_forms = KnownForms()
-
-
-# mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
-    self_ = self.array
-    target__ = target_.array
-    key = (self_.shape, self_.strides, self_.dtype, target__.shape, target__.strides, target__.dtype, reduction)
-    form = mse_loss_out_forms.get(key)
-    if form is None:
-        plan = rules.loss(self_, target__, reduction)
-        mse_loss_out_forms.learn_plan(key, plan, self_, target__)
-    else:
-        plan = Plan(form, (self_, target__))
-    self_, target__ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.mse_loss(np, self_, target__, reduction), target)
-    return out
-
-
-smooth_l1_loss_out_forms = KnownForms()
-
-
-# smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
-    self_ = self.array
-    target__ = target_.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        target__.shape,
-        target__.strides,
-        target__.dtype,
-        reduction,
-        type(beta),
-        beta,
-    )
-    form = smooth_l1_loss_out_forms.get(key)
-    if form is None:
-        plan = rules.smooth_l1_loss(self_, target__, reduction, beta)
-        smooth_l1_loss_out_forms.learn_plan(key, plan, self_, target__)
-    else:
-        plan = Plan(form, (self_, target__))
-    self_, target__ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), target)
-    return out
-
-
-huber_loss_out_forms = KnownForms()
-
-
-# huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
-    self_ = self.array
-    target__ = target_.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        target__.shape,
-        target__.strides,
-        target__.dtype,
-        reduction,
-        type(delta),
-        delta,
-    )
-    form = huber_loss_out_forms.get(key)
-    if form is None:
-        plan = rules.huber_loss(self_, target__, reduction, delta)
-        huber_loss_out_forms.learn_plan(key, plan, self_, target__)
-    else:
-        plan = Plan(form, (self_, target__))
-    self_, target__ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.huber_loss(np, self_, target__, reduction, delta), target)
-    return out
-
-
-binary_cross_entropy_out_forms = KnownForms()
-
-
-# binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out)
-#     -> Tensor(a!)
-def binary_cross_entropy_out(
-    self: Tensor,
-    target_: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    target__ = target_.array
-    weight_ = None if weight is None else weight.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        target__.shape,
-        target__.strides,
-        target__.dtype,
-        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
-        reduction,
-    )
-    form = binary_cross_entropy_out_forms.get(key)
-    if form is None:
-        plan = rules.binary_loss(self_, target__, weight_, reduction)
-        binary_cross_entropy_out_forms.learn_plan(key, plan, self_, target__, weight_)
-    else:
-        plan = Plan(form, (self_, target__, weight_))
-    self_, target__, weight_ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.binary_cross_entropy(np, self_, target__, weight_, reduction), target)
-    return out
-
-
-multi_margin_loss_out_forms = KnownForms()
-
-
-# multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
-#     reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def multi_margin_loss_out(
-    self: Tensor,
-    target_: Tensor,
-    p: Any,
-    margin: Any,
-    weight: Tensor | None,
-    reduction: int,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    target__ = target_.array
-    weight_ = None if weight is None else weight.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        target__.shape,
-        target__.strides,
-        target__.dtype,
-        type(p),
-        p,
-        None if weight_ is None else (weight_.shape, weight_.strides, weight_.dtype),
-        reduction,
-    )
-    form = multi_margin_loss_out_forms.get(key)
-    if form is None:
-        plan = rules.margin_loss(self_, target__, p, weight_, reduction)
-        multi_margin_loss_out_forms.learn_plan(key, plan, self_, target__, weight_)
-    else:
-        plan = Plan(form, (self_, target__, weight_))
-    self_, target__, weight_ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.multi_margin_loss(np, self_, target__, p, margin, weight_, reduction), target)
-    return out
-
-
-# _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
-#     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def _ctc_loss_out(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    blank: int,
-    zero_infinity: bool,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
-    log_probs_, targets_ = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    result0, result1 = results_of(
-        alignments_kernels.alignment_losses(
-            np,
-            log_probs_,
-            targets_,
-            input_lengths,
-            target_lengths,
-            blank,
-            zero_infinity,
-        ),
-        2,
-    )
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return out0, out1

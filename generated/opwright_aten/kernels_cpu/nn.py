@@ -26,6 +26,25 @@ def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return known_result(form, normalization_kernels.softmax(np, self_, dim, half_to_float), self_)
 
 
+_softmax_out_forms = KnownForms()
+
+
+# _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
+def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
+    form = _softmax_out_forms.get(key)
+    if form is None:
+        plan = rules.normalized(self_, dim, half_to_float)
+        _softmax_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(normalization_kernels.softmax(np, self_, dim, half_to_float), target)
+    return out
+
+
 _log_softmax_default_forms = KnownForms("TVV", normalization_kernels.log_softmax, (-1, 0, 1, 2))
 
 
@@ -39,6 +58,25 @@ def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, normalization_kernels.log_softmax(np, self_, dim, half_to_float), self_)
+
+
+_log_softmax_out_forms = KnownForms()
+
+
+# _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
+def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
+    form = _log_softmax_out_forms.get(key)
+    if form is None:
+        plan = rules.normalized(self_, dim, half_to_float)
+        _log_softmax_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(normalization_kernels.log_softmax(np, self_, dim, half_to_float), target)
+    return out
 
 
 embedding_default_forms = KnownForms("TT...", embedding_kernels.embedding, (-1, 0, 1, 2, 3, 4))
@@ -69,6 +107,34 @@ def embedding_default(
     )
 
 
+embedding_out_forms = KnownForms()
+
+
+# embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
+#     sparse=False, *, Tensor(a!) out) -> Tensor(a!)
+def embedding_out(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+    out: Tensor,
+) -> Tensor:
+    weight_ = weight.array
+    indices_ = indices.array
+    key = (weight_.shape, weight_.strides, weight_.dtype, indices_.shape, indices_.strides, indices_.dtype)
+    form = embedding_out_forms.get(key)
+    if form is None:
+        plan = rules.embedding(weight_, indices_)
+        embedding_out_forms.learn_plan(key, plan, weight_, indices_)
+    else:
+        plan = Plan(form, (weight_, indices_))
+    weight_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(embedding_kernels.embedding(np, weight_, indices_, padding_idx, scale_grad_by_freq, sparse), target)
+    return out
+
+
 embedding_renorm_default_forms = KnownForms("TT..", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3))
 
 
@@ -90,6 +156,52 @@ def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, nor
     )
 
 
+embedding_renorm_out_forms = KnownForms("TT..t", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3), writes=4)
+
+
+# embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
+def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
+    self_ = self.array
+    indices_ = indices.array
+    key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
+    form = embedding_renorm_out_forms.get(key)
+    if form is None:
+        plan = rules.embedding_renorm(self_, indices_)
+        embedding_renorm_out_forms.learn_plan(key, plan, self_, indices_)
+    else:
+        plan = Plan(form, (self_, indices_))
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+embedding_renorm__forms = KnownForms("TT..", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3), writes=0)
+
+
+# embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
+def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    self_ = self.array
+    indices_ = indices.array
+    key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
+    form = embedding_renorm__forms.get(key)
+    if form is None:
+        plan = rules.embedding_renorm(self_, indices_)
+        embedding_renorm__forms.learn_plan(key, plan, self_, indices_)
+    else:
+        plan = Plan(form, (self_, indices_))
+    self_, indices_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type, out=plan.out(target)),
+        target,
+    )
+    return self
+
+
 native_dropout_default_forms = KnownForms("TNV", dropout_kernels.native_dropout, (-1, 0, 1, 2))
 
 
@@ -106,6 +218,26 @@ def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple
         (input_,) = cast_operands(form[0], (input_,))
     result0, result1 = results_of(dropout_kernels.native_dropout(np, input_, p, train), 2)
     return known_result(form[0], result0, input_), known_result(form[1], result1, input_)
+
+
+# native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!),
+#     Tensor(b!))
+def native_dropout_out(
+    input: Tensor,
+    p: float,
+    train: bool | None,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.native_dropout(input.array, p, train)
+    plan1 = rules.dropout_mask(input.array)
+    (input_,) = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    result0, result1 = results_of(dropout_kernels.native_dropout(np, input_, p, train), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return out0, out1
 
 
 _embedding_bag_default_forms = KnownForms("TTT.V.OVV", bags_kernels.bags_of_rows, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8))
@@ -190,138 +322,6 @@ def _embedding_bag_default(
         known_result(form[2], result2, weight_, indices_, offsets_, per_sample_weights_),
         known_result(form[3], result3, weight_, indices_, offsets_, per_sample_weights_),
     )
-
-
-_softmax_out_forms = KnownForms()
-
-
-# _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
-def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
-    form = _softmax_out_forms.get(key)
-    if form is None:
-        plan = rules.normalized(self_, dim, half_to_float)
-        _softmax_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(normalization_kernels.softmax(np, self_, dim, half_to_float), target)
-    return out
-
-
-_log_softmax_out_forms = KnownForms()
-
-
-# _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
-def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
-    form = _log_softmax_out_forms.get(key)
-    if form is None:
-        plan = rules.normalized(self_, dim, half_to_float)
-        _log_softmax_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(normalization_kernels.log_softmax(np, self_, dim, half_to_float), target)
-    return out
-
-
-embedding_out_forms = KnownForms()
-
-
-# embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
-#     sparse=False, *, Tensor(a!) out) -> Tensor(a!)
-def embedding_out(
-    weight: Tensor,
-    indices: Tensor,
-    padding_idx: int,
-    scale_grad_by_freq: bool,
-    sparse: bool,
-    out: Tensor,
-) -> Tensor:
-    weight_ = weight.array
-    indices_ = indices.array
-    key = (weight_.shape, weight_.strides, weight_.dtype, indices_.shape, indices_.strides, indices_.dtype)
-    form = embedding_out_forms.get(key)
-    if form is None:
-        plan = rules.embedding(weight_, indices_)
-        embedding_out_forms.learn_plan(key, plan, weight_, indices_)
-    else:
-        plan = Plan(form, (weight_, indices_))
-    weight_, indices_ = plan.operands
-    target = plan.target(out)
-    plan.store(embedding_kernels.embedding(np, weight_, indices_, padding_idx, scale_grad_by_freq, sparse), target)
-    return out
-
-
-embedding_renorm_out_forms = KnownForms("TT..t", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3), writes=4)
-
-
-# embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
-def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
-    self_ = self.array
-    indices_ = indices.array
-    key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
-    form = embedding_renorm_out_forms.get(key)
-    if form is None:
-        plan = rules.embedding_renorm(self_, indices_)
-        embedding_renorm_out_forms.learn_plan(key, plan, self_, indices_)
-    else:
-        plan = Plan(form, (self_, indices_))
-    self_, indices_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type, out=plan.out(target)),
-        target,
-    )
-    return out
-
-
-embedding_renorm__forms = KnownForms("TT..", embedding_kernels.embedding_renorm, (-1, 0, 1, 2, 3), writes=0)
-
-
-# embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
-def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    self_ = self.array
-    indices_ = indices.array
-    key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
-    form = embedding_renorm__forms.get(key)
-    if form is None:
-        plan = rules.embedding_renorm(self_, indices_)
-        embedding_renorm__forms.learn_plan(key, plan, self_, indices_)
-    else:
-        plan = Plan(form, (self_, indices_))
-    self_, indices_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type, out=plan.out(target)),
-        target,
-    )
-    return self
-
-
-# native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!),
-#     Tensor(b!))
-def native_dropout_out(
-    input: Tensor,
-    p: float,
-    train: bool | None,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, p, train)
-    plan1 = rules.dropout_mask(input.array)
-    (input_,) = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    result0, result1 = results_of(dropout_kernels.native_dropout(np, input_, p, train), 2)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return out0, out1
 
 
 # _embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool

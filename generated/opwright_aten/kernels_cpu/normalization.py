@@ -50,6 +50,37 @@ def native_layer_norm_default(
     )
 
 
+# native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def native_layer_norm_out(
+    input: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    weight_ = None if weight is None else weight.array
+    bias_ = None if bias is None else bias.array
+    plan0 = rules.layer_norm(input.array, normalized_shape, weight_, bias_)
+    plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
+    plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
+    input_, weight_, bias_ = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    target2 = plan2.target(out2)
+    result0, result1, result2 = results_of(
+        normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps),
+        3,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    plan2.store(result2, target2)
+    return out0, out1, out2
+
+
 native_group_norm_default_forms = KnownForms(
     "TOOVVVV.", normalization_kernels.group_norm_of_rows, (-1, 0, 1, 2, 3, 4, 5, 6, 7)
 )
@@ -98,6 +129,40 @@ def native_group_norm_default(
         known_result(form[1], result1, input_, weight_, bias_),
         known_result(form[2], result2, input_, weight_, bias_),
     )
+
+
+# native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,
+#     float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def native_group_norm_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    weight_ = None if weight is None else weight.array
+    bias_ = None if bias is None else bias.array
+    plan0 = rules.group_norm(input.array, weight_, bias_, N, C, HxW, group)
+    plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
+    plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
+    input_, weight_, bias_ = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    target2 = plan2.target(out2)
+    result0, result1, result2 = results_of(
+        normalization_kernels.group_norm_of_rows(np, input_, weight_, bias_, N, C, HxW, group, eps),
+        3,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    plan2.store(result2, target2)
+    return out0, out1, out2
 
 
 _native_batch_norm_legit_functional_forms = KnownForms(
@@ -234,68 +299,3 @@ def _native_batch_norm_legit_no_stats_out(
     plan1.store(result1, target1)
     plan2.store(result2, target2)
     return out, save_mean, save_invstd
-
-
-# native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def native_layer_norm_out(
-    input: Tensor,
-    normalized_shape: list[int],
-    weight: Tensor | None,
-    bias: Tensor | None,
-    eps: float,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    weight_ = None if weight is None else weight.array
-    bias_ = None if bias is None else bias.array
-    plan0 = rules.layer_norm(input.array, normalized_shape, weight_, bias_)
-    plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
-    plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
-    input_, weight_, bias_ = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    target2 = plan2.target(out2)
-    result0, result1, result2 = results_of(
-        normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps),
-        3,
-    )
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    plan2.store(result2, target2)
-    return out0, out1, out2
-
-
-# native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,
-#     float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def native_group_norm_out(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    N: int,
-    C: int,
-    HxW: int,
-    group: int,
-    eps: float,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    weight_ = None if weight is None else weight.array
-    bias_ = None if bias is None else bias.array
-    plan0 = rules.group_norm(input.array, weight_, bias_, N, C, HxW, group)
-    plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
-    plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
-    input_, weight_, bias_ = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    target2 = plan2.target(out2)
-    result0, result1, result2 = results_of(
-        normalization_kernels.group_norm_of_rows(np, input_, weight_, bias_, N, C, HxW, group, eps),
-        3,
-    )
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    plan2.store(result2, target2)
-    return out0, out1, out2

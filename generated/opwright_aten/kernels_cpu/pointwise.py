@@ -91,6 +91,89 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
+add_out_forms = KnownForms()
+
+
+# add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha)
+            add_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::add.out", "CPU")
+        raise
+
+
+add__Tensor_forms = KnownForms()
+
+
+# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha)
+            add__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            np.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::add_.Tensor", "CPU")
+        raise
+
+
+# add__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
+        or alpha is True
+        or other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
+        return add__Tensor(self, other, alpha)
+    try:
+        (
+            np.add(self_, other_, self_)
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=self_)
+        )
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
+
+
 def add_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
     return np.add(self, other) if alpha == 1 else scaled_sums_kernels.add_scaled(np, self, other, alpha)
 
@@ -150,6 +233,81 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     else:
         return result if type(result) is ndarray else np.asarray(result)
     return add_Scalar(wrap(self), other, alpha).array
+
+
+add_Scalar_out_forms = KnownForms()
+
+
+# add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
+def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha)
+            add_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::add.Scalar_out", "CPU")
+        raise
+
+
+add__Scalar_forms = KnownForms()
+
+
+# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha)
+            add__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            np.add(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::add_.Scalar", "CPU")
+        raise
+
+
+# add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return add__Scalar(self, other, alpha)
+    try:
+        np.add(self_, other, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
 
 
 def sub_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -213,6 +371,90 @@ def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     else:
         return result if type(result) is ndarray else np.asarray(result)
     return sub_Tensor(wrap(self), wrap(other), alpha).array
+
+
+sub_out_forms = KnownForms()
+
+
+# sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = sub_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
+            sub_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sub.out", "CPU")
+        raise
+
+
+sub__Tensor_forms = KnownForms()
+
+
+# sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = sub__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
+            sub__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            np.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sub_.Tensor", "CPU")
+        raise
+
+
+# sub__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
+        or alpha is True
+        or other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_IUFC
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
+        return sub__Tensor(self, other, alpha)
+    try:
+        (
+            np.subtract(self_, other_, self_)
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=self_)
+        )
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return sub__Tensor(self, other, alpha)
 
 
 def sub_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -281,6 +523,81 @@ def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return sub_Scalar(wrap(self), other, alpha).array
 
 
+sub_Scalar_out_forms = KnownForms()
+
+
+# sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
+def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = sub_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
+            sub_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sub.Scalar_out", "CPU")
+        raise
+
+
+sub__Scalar_forms = KnownForms()
+
+
+# sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = sub__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
+            sub__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            np.subtract(self_, other_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sub_.Scalar", "CPU")
+        raise
+
+
+# sub__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return sub__Scalar(self, other, alpha)
+    try:
+        np.subtract(self_, other, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return sub__Scalar(self, other, alpha)
+
+
 def rsub_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
     return np.subtract(other, self) if alpha == 1 else scaled_sums_kernels.add_scaled(np, other, self, -alpha)
 
@@ -342,6 +659,35 @@ def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> A
     else:
         return result if type(result) is ndarray else np.asarray(result)
     return rsub_Tensor(wrap(self), wrap(other), alpha).array
+
+
+rsub_Tensor_out_forms = KnownForms()
+
+
+# rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = rsub_Tensor_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(other_, self_, alpha=alpha, accepts_operands="integer floating complex")
+            rsub_Tensor_out_forms.learn_plan(key, plan, other_, self_)
+        else:
+            plan = Plan(form, (other_, self_))
+        other_, self_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.subtract(other_, self_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, other_, self_, -alpha, out=plan.out(target)),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Tensor_out", "CPU")
+        raise
 
 
 def rsub_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -410,6 +756,34 @@ def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return rsub_Scalar(wrap(self), other, alpha).array
 
 
+rsub_Scalar_out_forms = KnownForms()
+
+
+# rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
+def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = rsub_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(other, self_, alpha=alpha, accepts_operands="integer floating complex")
+            rsub_Scalar_out_forms.learn_plan(key, plan, other, self_)
+        else:
+            plan = Plan(form, (other, self_))
+        other_, self_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.subtract(other_, self_, out=plan.out(target))
+            if alpha == 1
+            else scaled_sums_kernels.add_scaled(np, other_, self_, -alpha, out=plan.out(target)),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Scalar_out", "CPU")
+        raise
+
+
 mul_Tensor_forms = KnownForms("TT", np.multiply, (0, 1))
 
 
@@ -464,6 +838,73 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return mul_Tensor(wrap(self), wrap(other)).array
 
 
+mul_out_forms = KnownForms()
+
+
+# mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, exact_scalars=True)
+            mul_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mul.out", "CPU")
+        raise
+
+
+mul__Tensor_forms = KnownForms()
+
+
+# mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, exact_scalars=True)
+            mul__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::mul_.Tensor", "CPU")
+        raise
+
+
+# mul__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
+        return mul__Tensor(self, other)
+    try:
+        np.multiply(self_, other_, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return mul__Tensor(self, other)
+
+
 mul_Scalar_forms = KnownForms("TN", np.multiply, (0, 1), (0, 1))
 
 
@@ -514,6 +955,66 @@ def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     else:
         return result if type(result) is ndarray else np.asarray(result)
     return mul_Scalar(wrap(self), other).array
+
+
+mul_Scalar_out_forms = KnownForms()
+
+
+# mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = mul_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, exact_scalars=True)
+            mul_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mul.Scalar_out", "CPU")
+        raise
+
+
+mul__Scalar_forms = KnownForms()
+
+
+# mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def mul__Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = mul__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, exact_scalars=True)
+            mul__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::mul_.Scalar", "CPU")
+        raise
+
+
+# mul__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return mul__Scalar(self, other)
+    try:
+        np.multiply(self_, other, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return mul__Scalar(self, other)
 
 
 div_Tensor_forms = KnownForms("TT", np.true_divide, (0, 1))
@@ -579,6 +1080,74 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return div_Tensor(wrap(self), wrap(other)).array
 
 
+div_out_forms = KnownForms()
+
+
+# div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = div_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
+            div_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::div.out", "CPU")
+        raise
+
+
+div__Tensor_forms = KnownForms()
+
+
+# div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = div__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
+            div__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::div_.Tensor", "CPU")
+        raise
+
+
+# div__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_FC
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
+        return div__Tensor(self, other)
+    try:
+        np.true_divide(self_, other_, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return div__Tensor(self, other)
+
+
 div_Scalar_forms = KnownForms("TN", np.true_divide, (0, 1), (0, 1))
 
 
@@ -638,6 +1207,66 @@ def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
             return div_Scalar(wrap(self), other).array
         return result if type(result) is ndarray else np.asarray(result)
     return div_Scalar(wrap(self), other).array
+
+
+div_Scalar_out_forms = KnownForms()
+
+
+# div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = div_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
+            div_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::div.Scalar_out", "CPU")
+        raise
+
+
+div__Scalar_forms = KnownForms()
+
+
+# div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def div__Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = div__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
+            div__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::div_.Scalar", "CPU")
+        raise
+
+
+# div__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return div__Scalar(self, other)
+    try:
+        np.true_divide(self_, other, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return div__Scalar(self, other)
 
 
 div_Tensor_mode_forms = KnownForms("TTV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2))
@@ -709,6 +1338,44 @@ def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tens
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other, rounding_mode), self_)
+
+
+div_Scalar_mode_out_forms = KnownForms("TNVt", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), (0, 1), writes=3)
+
+
+# div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
+def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
+    form = div_Scalar_mode_out_forms.get(key)
+    if form is None:
+        plan = rules.divided(self_, other, rounding_mode)
+        div_Scalar_mode_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
+    return out
+
+
+div__Scalar_mode_forms = KnownForms("TNV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), (0, 1), writes=0)
+
+
+# div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
+def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
+    form = div__Scalar_mode_forms.get(key)
+    if form is None:
+        plan = rules.divided(self_, other, rounding_mode)
+        div__Scalar_mode_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
+    return self
 
 
 floor_divide_default_forms = KnownForms("TT", arithmetic_kernels.floor_divide, (-1, 0, 1))
@@ -792,6 +1459,44 @@ def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, arithmetic_kernels.floor_divide(np, self_, other), self_)
 
 
+floor_divide_Scalar_out_forms = KnownForms("TNt", arithmetic_kernels.floor_divide, (-1, 0, 1), (0, 1), writes=2)
+
+
+# floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = floor_divide_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        floor_divide_Scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
+    return out
+
+
+floor_divide__Scalar_forms = KnownForms("TN", arithmetic_kernels.floor_divide, (-1, 0, 1), (0, 1), writes=0)
+
+
+# floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = floor_divide__Scalar_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        floor_divide__Scalar_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
+    return self
+
+
 remainder_Tensor_forms = KnownForms("TT", arithmetic_kernels.remainder, (-1, 0, 1))
 
 
@@ -811,6 +1516,46 @@ def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.remainder(np, self_, other_), self_, other_)
+
+
+remainder_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.remainder, (-1, 0, 1), writes=2)
+
+
+# remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = remainder_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        remainder_Tensor_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
+    return out
+
+
+remainder__Tensor_forms = KnownForms("TT", arithmetic_kernels.remainder, (-1, 0, 1), writes=0)
+
+
+# remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = remainder__Tensor_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        remainder__Tensor_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
+    return self
 
 
 remainder_Scalar_forms = KnownForms("TN", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1))
@@ -833,6 +1578,44 @@ def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
     return known_result(form, arithmetic_kernels.remainder(np, self_, other), self_)
 
 
+remainder_Scalar_out_forms = KnownForms("TNt", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=2)
+
+
+# remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = remainder_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        remainder_Scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
+    return out
+
+
+remainder__Scalar_forms = KnownForms("TN", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=0)
+
+
+# remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = remainder__Scalar_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, accepts="integer floating")
+        remainder__Scalar_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
+    return self
+
+
 remainder_Scalar_Tensor_forms = KnownForms("NT", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1))
 
 
@@ -851,6 +1634,25 @@ def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     if form.casts:
         self, other_ = cast_operands(form, (self, other_))
     return known_result(form, arithmetic_kernels.remainder(np, self, other_), other_)
+
+
+remainder_Scalar_Tensor_out_forms = KnownForms("NTt", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=2)
+
+
+# remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = remainder_Scalar_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self, other_, accepts="integer floating")
+        remainder_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
+    else:
+        plan = Plan(form, (self, other_))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
+    return out
 
 
 pow_Tensor_Tensor_forms = KnownForms("TT", arithmetic_kernels.power, (-1, 0, 1))
@@ -982,6 +1784,25 @@ def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
     return known_result(form, arithmetic_kernels.power(np, self, exponent_), exponent_)
 
 
+pow_Scalar_out_forms = KnownForms("NTt", arithmetic_kernels.power, (-1, 0, 1), (0, 1), writes=2)
+
+
+# pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
+def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
+    exponent_ = exponent.array
+    key = (type(self), self, exponent_.shape, exponent_.strides, exponent_.dtype)
+    form = pow_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.power_of_number(self, exponent_)
+        pow_Scalar_out_forms.learn_plan(key, plan, self, exponent_)
+    else:
+        plan = Plan(form, (self, exponent_))
+    self_, exponent_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.power(np, self_, exponent_, out=plan.out(target)), target)
+    return out
+
+
 maximum_default_forms = KnownForms("TT", np.maximum, (0, 1))
 
 
@@ -1041,6 +1862,30 @@ def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return maximum_default(wrap(self), wrap(other)).array
 
 
+maximum_out_forms = KnownForms()
+
+
+# maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = maximum_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            maximum_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.maximum(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::maximum.out", "CPU")
+        raise
+
+
 minimum_default_forms = KnownForms("TT", np.minimum, (0, 1))
 
 
@@ -1098,6 +1943,30 @@ def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     else:
         return result if type(result) is ndarray else np.asarray(result)
     return minimum_default(wrap(self), wrap(other)).array
+
+
+minimum_out_forms = KnownForms()
+
+
+# minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = minimum_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            minimum_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.minimum(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::minimum.out", "CPU")
+        raise
 
 
 atan2_default_forms = KnownForms("TT", np.arctan2, (0, 1))
@@ -1161,2012 +2030,6 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
             return atan2_default(wrap(self), wrap(other)).array
         return result if type(result) is ndarray else np.asarray(result)
     return atan2_default(wrap(self), wrap(other)).array
-
-
-clamp_default_forms = KnownForms("TNN", arithmetic_kernels.clamp, (-1, 0, 1, 2), (0, 1, 2))
-
-
-# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
-    form = clamp_default_forms.get(key)
-    if form is None:
-        form = clamp_default_forms.learn(key, rules.clamped(self_, min, max), self_, min, max)
-    if form.casts:
-        self_, min, max = cast_operands(form, (self_, min, max))
-    return known_result(form, arithmetic_kernels.clamp(np, self_, min, max), self_)
-
-
-clamp_Tensor_forms = KnownForms("TOO", arithmetic_kernels.clamp, (-1, 0, 1, 2))
-
-
-# clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
-def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-    self_ = self.array
-    min_ = None if min is None else min.array
-    max_ = None if max is None else max.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        None if min_ is None else (min_.shape, min_.strides, min_.dtype),
-        None if max_ is None else (max_.shape, max_.strides, max_.dtype),
-    )
-    form = clamp_Tensor_forms.get(key)
-    if form is None:
-        form = clamp_Tensor_forms.learn(key, rules.clamped(self_, min_, max_), self_, min_, max_)
-    if form.casts:
-        self_, min_, max_ = cast_operands(form, (self_, min_, max_))
-    return known_result(form, arithmetic_kernels.clamp(np, self_, min_, max_), self_, min_, max_)
-
-
-fmod_Tensor_forms = KnownForms("TT", arithmetic_kernels.fmod, (-1, 0, 1))
-
-
-# fmod.Tensor(Tensor self, Tensor other) -> Tensor
-def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = fmod_Tensor_forms.get(key)
-    if form is None:
-        form = fmod_Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer floating"), self_, other_)
-    if form.casts:
-        self_, other_ = cast_operands(form, (self_, other_))
-    return known_result(form, arithmetic_kernels.fmod(np, self_, other_), self_, other_)
-
-
-fmod_Scalar_forms = KnownForms("TN", arithmetic_kernels.fmod, (-1, 0, 1), (0, 1))
-
-
-# fmod.Scalar(Tensor self, Scalar other) -> Tensor
-def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = fmod_Scalar_forms.get(key)
-    if form is None:
-        form = fmod_Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer floating"), self_, other)
-    if form.casts:
-        self_, other = cast_operands(form, (self_, other))
-    return known_result(form, arithmetic_kernels.fmod(np, self_, other), self_)
-
-
-fmax_default_forms = KnownForms("TT", np.fmax, (0, 1))
-
-
-# fmax(Tensor self, Tensor other) -> Tensor
-def fmax_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = fmax_default_forms.get(key)
-        if form is None:
-            form = fmax_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.fmax(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::fmax", "CPU")
-        raise
-
-
-# fmax_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return fmax_default(self, other)
-    try:
-        result = np.fmax(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return fmax_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return fmax_default(self, other)
-
-
-# fmax_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return fmax_default(wrap(self), wrap(other)).array
-    try:
-        result = np.fmax(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return fmax_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return fmax_default(wrap(self), wrap(other)).array
-
-
-fmin_default_forms = KnownForms("TT", np.fmin, (0, 1))
-
-
-# fmin(Tensor self, Tensor other) -> Tensor
-def fmin_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = fmin_default_forms.get(key)
-        if form is None:
-            form = fmin_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.fmin(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::fmin", "CPU")
-        raise
-
-
-# fmin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return fmin_default(self, other)
-    try:
-        result = np.fmin(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return fmin_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return fmin_default(self, other)
-
-
-# fmin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return fmin_default(wrap(self), wrap(other)).array
-    try:
-        result = np.fmin(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return fmin_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return fmin_default(wrap(self), wrap(other)).array
-
-
-hypot_default_forms = KnownForms("TT", np.hypot, (0, 1))
-
-
-# hypot(Tensor self, Tensor other) -> Tensor
-def hypot_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = hypot_default_forms.get(key)
-        if form is None:
-            form = hypot_default_forms.learn(key, rules.pointwise(self_, other_, accepts="floating"), self_, other_)
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.hypot(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::hypot", "CPU")
-        raise
-
-
-# hypot_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return hypot_default(self, other)
-    try:
-        result = np.hypot(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return hypot_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return hypot_default(self, other)
-
-
-# hypot_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return hypot_default(wrap(self), wrap(other)).array
-    try:
-        result = np.hypot(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return hypot_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return hypot_default(wrap(self), wrap(other)).array
-
-
-copysign_Tensor_forms = KnownForms("TT", np.copysign, (0, 1))
-
-
-# copysign.Tensor(Tensor self, Tensor other) -> Tensor
-def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = copysign_Tensor_forms.get(key)
-        if form is None:
-            form = copysign_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.copysign(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::copysign.Tensor", "CPU")
-        raise
-
-
-# copysign_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return copysign_Tensor(self, other)
-    try:
-        result = np.copysign(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return copysign_Tensor(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return copysign_Tensor(self, other)
-
-
-# copysign_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return copysign_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.copysign(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return copysign_Tensor(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return copysign_Tensor(wrap(self), wrap(other)).array
-
-
-copysign_Scalar_forms = KnownForms("TN", np.copysign, (0, 1), (0, 1))
-
-
-# copysign.Scalar(Tensor self, Scalar other) -> Tensor
-def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = copysign_Scalar_forms.get(key)
-        if form is None:
-            form = copysign_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
-                self_,
-                other,
-            )
-        if form.casts:
-            self_, other = cast_operands(form, (self_, other))
-        return known_result(form, np.copysign(self_, other), self_)
-    except Exception as error:
-        name_kernel(error, "aten::copysign.Scalar", "CPU")
-        raise
-
-
-# copysign_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return copysign_Scalar(self, other)
-    try:
-        result = np.copysign(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return copysign_Scalar(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return copysign_Scalar(self, other)
-
-
-# copysign_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return copysign_Scalar(wrap(self), other).array
-    try:
-        result = np.copysign(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return copysign_Scalar(wrap(self), other).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return copysign_Scalar(wrap(self), other).array
-
-
-nextafter_default_forms = KnownForms("TT", np.nextafter, (0, 1))
-
-
-# nextafter(Tensor self, Tensor other) -> Tensor
-def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = nextafter_default_forms.get(key)
-        if form is None:
-            form = nextafter_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="no_opmath", accepts="floating"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.nextafter(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::nextafter", "CPU")
-        raise
-
-
-# nextafter_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return nextafter_default(self, other)
-    try:
-        result = np.nextafter(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return nextafter_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return nextafter_default(self, other)
-
-
-# nextafter_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return nextafter_default(wrap(self), wrap(other)).array
-    try:
-        result = np.nextafter(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return nextafter_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return nextafter_default(wrap(self), wrap(other)).array
-
-
-heaviside_default_forms = KnownForms("TT", arithmetic_kernels.heaviside, (-1, 0, 1))
-
-
-# heaviside(Tensor self, Tensor values) -> Tensor
-def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
-    self_ = self.array
-    values_ = values.array
-    key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
-    form = heaviside_default_forms.get(key)
-    if form is None:
-        form = heaviside_default_forms.learn(
-            key,
-            rules.same_dtypes(self_, values_, accepts="bool integer floating"),
-            self_,
-            values_,
-        )
-    if form.casts:
-        self_, values_ = cast_operands(form, (self_, values_))
-    return known_result(form, arithmetic_kernels.heaviside(np, self_, values_), self_, values_)
-
-
-logaddexp_default_forms = KnownForms("TT", arithmetic_kernels.logaddexp, (-1, 0, 1))
-
-
-# logaddexp(Tensor self, Tensor other) -> Tensor
-def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = logaddexp_default_forms.get(key)
-    if form is None:
-        form = logaddexp_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="floating complex"),
-            self_,
-            other_,
-        )
-    if form.casts:
-        self_, other_ = cast_operands(form, (self_, other_))
-    return known_result(form, arithmetic_kernels.logaddexp(np, self_, other_), self_, other_)
-
-
-logaddexp2_default_forms = KnownForms("TT", np.logaddexp2, (0, 1))
-
-
-# logaddexp2(Tensor self, Tensor other) -> Tensor
-def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = logaddexp2_default_forms.get(key)
-        if form is None:
-            form = logaddexp2_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="floating"),
-                self_,
-                other_,
-            )
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.logaddexp2(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::logaddexp2", "CPU")
-        raise
-
-
-# logaddexp2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return logaddexp2_default(self, other)
-    try:
-        result = np.logaddexp2(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return logaddexp2_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logaddexp2_default(self, other)
-
-
-# logaddexp2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return logaddexp2_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logaddexp2(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return logaddexp2_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return logaddexp2_default(wrap(self), wrap(other)).array
-
-
-gcd_default_forms = KnownForms("TT", np.gcd, (0, 1))
-
-
-# gcd(Tensor self, Tensor other) -> Tensor
-def gcd_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = gcd_default_forms.get(key)
-        if form is None:
-            form = gcd_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.gcd(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::gcd", "CPU")
-        raise
-
-
-# gcd_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
-        return gcd_default(self, other)
-    try:
-        result = np.gcd(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return gcd_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return gcd_default(self, other)
-
-
-# gcd_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_IU:
-        return gcd_default(wrap(self), wrap(other)).array
-    try:
-        result = np.gcd(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return gcd_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return gcd_default(wrap(self), wrap(other)).array
-
-
-lcm_default_forms = KnownForms("TT", np.lcm, (0, 1))
-
-
-# lcm(Tensor self, Tensor other) -> Tensor
-def lcm_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = lcm_default_forms.get(key)
-        if form is None:
-            form = lcm_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
-        if form.casts:
-            self_, other_ = cast_operands(form, (self_, other_))
-        return known_result(form, np.lcm(self_, other_), self_, other_)
-    except Exception as error:
-        name_kernel(error, "aten::lcm", "CPU")
-        raise
-
-
-# lcm_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
-        return lcm_default(self, other)
-    try:
-        result = np.lcm(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return lcm_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return lcm_default(self, other)
-
-
-# lcm_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_IU:
-        return lcm_default(wrap(self), wrap(other)).array
-    try:
-        result = np.lcm(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return lcm_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return lcm_default(wrap(self), wrap(other)).array
-
-
-clamp_min_default_forms = KnownForms("TN", np.maximum, (0, 1), (0, 1))
-
-
-# clamp_min(Tensor self, Scalar min) -> Tensor
-def clamp_min_default(self: Tensor, min: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(min), min)
-        form = clamp_min_default_forms.get(key)
-        if form is None:
-            form = clamp_min_default_forms.learn(
-                key,
-                rules.pointwise(self_, min, accepts="integer floating"),
-                self_,
-                min,
-            )
-        if form.casts:
-            self_, min = cast_operands(form, (self_, min))
-        return known_result(form, np.maximum(self_, min), self_)
-    except Exception as error:
-        name_kernel(error, "aten::clamp_min", "CPU")
-        raise
-
-
-# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(self, min)
-    try:
-        result = np.maximum(self_, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_default(self, min)
-
-
-# clamp_min_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(wrap(self), min).array
-    try:
-        result = np.maximum(self, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_min_default(wrap(self), min).array
-
-
-clamp_min_Tensor_forms = KnownForms("TT", np.maximum, (0, 1))
-
-
-# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
-def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        min_ = min.array
-        key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
-        form = clamp_min_Tensor_forms.get(key)
-        if form is None:
-            form = clamp_min_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, min_, accepts="bool integer floating"),
-                self_,
-                min_,
-            )
-        if form.casts:
-            self_, min_ = cast_operands(form, (self_, min_))
-        return known_result(form, np.maximum(self_, min_), self_, min_)
-    except Exception as error:
-        name_kernel(error, "aten::clamp_min.Tensor", "CPU")
-        raise
-
-
-# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
-    self_ = self.array
-    min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_min_Tensor(self, min)
-    try:
-        result = np.maximum(self_, min_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_Tensor(self, min)
-
-
-# clamp_min_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if min.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return clamp_min_Tensor(wrap(self), wrap(min)).array
-    try:
-        result = np.maximum(self, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_min_Tensor(wrap(self), wrap(min)).array
-
-
-clamp_max_default_forms = KnownForms("TN", np.minimum, (0, 1), (0, 1))
-
-
-# clamp_max(Tensor self, Scalar max) -> Tensor
-def clamp_max_default(self: Tensor, max: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(max), max)
-        form = clamp_max_default_forms.get(key)
-        if form is None:
-            form = clamp_max_default_forms.learn(
-                key,
-                rules.pointwise(self_, max, accepts="integer floating"),
-                self_,
-                max,
-            )
-        if form.casts:
-            self_, max = cast_operands(form, (self_, max))
-        return known_result(form, np.minimum(self_, max), self_)
-    except Exception as error:
-        name_kernel(error, "aten::clamp_max", "CPU")
-        raise
-
-
-# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(self, max)
-    try:
-        result = np.minimum(self_, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_default(self, max)
-
-
-# clamp_max_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(wrap(self), max).array
-    try:
-        result = np.minimum(self, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_max_default(wrap(self), max).array
-
-
-clamp_max_Tensor_forms = KnownForms("TT", np.minimum, (0, 1))
-
-
-# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
-def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        max_ = max.array
-        key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
-        form = clamp_max_Tensor_forms.get(key)
-        if form is None:
-            form = clamp_max_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, max_, accepts="bool integer floating"),
-                self_,
-                max_,
-            )
-        if form.casts:
-            self_, max_ = cast_operands(form, (self_, max_))
-        return known_result(form, np.minimum(self_, max_), self_, max_)
-    except Exception as error:
-        name_kernel(error, "aten::clamp_max.Tensor", "CPU")
-        raise
-
-
-# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
-    self_ = self.array
-    max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_max_Tensor(self, max)
-    try:
-        result = np.minimum(self_, max_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_Tensor(self, max)
-
-
-# clamp_max_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if max.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return clamp_max_Tensor(wrap(self), wrap(max)).array
-    try:
-        result = np.minimum(self, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_max_Tensor(wrap(self), wrap(max)).array
-
-
-lerp_Scalar_forms = KnownForms("TTN", scaled_sums_kernels.lerp, (-1, 0, 1, 2))
-
-
-# lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
-def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    self_ = self.array
-    end_ = end.array
-    key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
-    form = lerp_Scalar_forms.get(key)
-    if form is None:
-        form = lerp_Scalar_forms.learn(
-            key,
-            rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,)),
-            self_,
-            end_,
-        )
-    if form.casts:
-        self_, end_ = cast_operands(form, (self_, end_))
-    return known_result(form, scaled_sums_kernels.lerp(np, self_, end_, weight), self_, end_)
-
-
-lerp_Tensor_forms = KnownForms("TTT", scaled_sums_kernels.lerp, (-1, 0, 1, 2))
-
-
-# lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
-def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    self_ = self.array
-    end_ = end.array
-    weight_ = weight.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        end_.shape,
-        end_.strides,
-        end_.dtype,
-        weight_.shape,
-        weight_.strides,
-        weight_.dtype,
-    )
-    form = lerp_Tensor_forms.get(key)
-    if form is None:
-        form = lerp_Tensor_forms.learn(
-            key,
-            rules.same_dtypes(self_, end_, weight_, accepts="floating complex"),
-            self_,
-            end_,
-            weight_,
-        )
-    if form.casts:
-        self_, end_, weight_ = cast_operands(form, (self_, end_, weight_))
-    return known_result(form, scaled_sums_kernels.lerp(np, self_, end_, weight_), self_, end_, weight_)
-
-
-addcmul_default_forms = KnownForms("TTTN", scaled_sums_kernels.addcmul, (-1, 0, 1, 2, 3))
-
-
-# addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    self_ = self.array
-    tensor1_ = tensor1.array
-    tensor2_ = tensor2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        tensor1_.shape,
-        tensor1_.strides,
-        tensor1_.dtype,
-        tensor2_.shape,
-        tensor2_.strides,
-        tensor2_.dtype,
-        type(value),
-        value,
-    )
-    form = addcmul_default_forms.get(key)
-    if form is None:
-        form = addcmul_default_forms.learn(
-            key,
-            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex"),
-            self_,
-            tensor1_,
-            tensor2_,
-        )
-    if form.casts:
-        self_, tensor1_, tensor2_ = cast_operands(form, (self_, tensor1_, tensor2_))
-    return known_result(
-        form,
-        scaled_sums_kernels.addcmul(np, self_, tensor1_, tensor2_, value),
-        self_,
-        tensor1_,
-        tensor2_,
-    )
-
-
-addcdiv_default_forms = KnownForms("TTTN", arithmetic_kernels.addcdiv, (-1, 0, 1, 2, 3))
-
-
-# addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    self_ = self.array
-    tensor1_ = tensor1.array
-    tensor2_ = tensor2.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        tensor1_.shape,
-        tensor1_.strides,
-        tensor1_.dtype,
-        tensor2_.shape,
-        tensor2_.strides,
-        tensor2_.dtype,
-        type(value),
-        value,
-    )
-    form = addcdiv_default_forms.get(key)
-    if form is None:
-        form = addcdiv_default_forms.learn(
-            key,
-            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex"),
-            self_,
-            tensor1_,
-            tensor2_,
-        )
-    if form.casts:
-        self_, tensor1_, tensor2_ = cast_operands(form, (self_, tensor1_, tensor2_))
-    return known_result(
-        form,
-        arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value),
-        self_,
-        tensor1_,
-        tensor2_,
-    )
-
-
-ldexp_Tensor_forms = KnownForms("TT", arithmetic_kernels.ldexp, (-1, 0, 1))
-
-
-# ldexp.Tensor(Tensor self, Tensor other) -> Tensor
-def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = ldexp_Tensor_forms.get(key)
-    if form is None:
-        form = ldexp_Tensor_forms.learn(key, rules.scaled(self_, other_), self_, other_)
-    if form.casts:
-        self_, other_ = cast_operands(form, (self_, other_))
-    return known_result(form, arithmetic_kernels.ldexp(np, self_, other_), self_, other_)
-
-
-where_self_forms = KnownForms("TTT", indexing_kernels.choose, (-1, 0, 1, 2))
-
-
-# where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
-def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    condition_ = condition.array
-    self_ = self.array
-    other_ = other.array
-    key = (
-        condition_.shape,
-        condition_.strides,
-        condition_.dtype,
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        other_.shape,
-        other_.strides,
-        other_.dtype,
-    )
-    form = where_self_forms.get(key)
-    if form is None:
-        form = where_self_forms.learn(key, rules.where(condition_, self_, other_), condition_, self_, other_)
-    if form.casts:
-        condition_, self_, other_ = cast_operands(form, (condition_, self_, other_))
-    return known_result(form, indexing_kernels.choose(np, condition_, self_, other_), condition_, self_, other_)
-
-
-where_ScalarSelf_forms = KnownForms("TNT", indexing_kernels.choose, (-1, 0, 1, 2), (0, 1, 2))
-
-
-# where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
-def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-    condition_ = condition.array
-    other_ = other.array
-    key = (
-        condition_.shape,
-        condition_.strides,
-        condition_.dtype,
-        type(self),
-        self,
-        other_.shape,
-        other_.strides,
-        other_.dtype,
-    )
-    form = where_ScalarSelf_forms.get(key)
-    if form is None:
-        form = where_ScalarSelf_forms.learn(key, rules.where(condition_, self, other_), condition_, self, other_)
-    if form.casts:
-        condition_, self, other_ = cast_operands(form, (condition_, self, other_))
-    return known_result(form, indexing_kernels.choose(np, condition_, self, other_), condition_, other_)
-
-
-where_ScalarOther_forms = KnownForms("TTN", indexing_kernels.choose, (-1, 0, 1, 2), (0, 1, 2))
-
-
-# where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
-def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-    condition_ = condition.array
-    self_ = self.array
-    key = (
-        condition_.shape,
-        condition_.strides,
-        condition_.dtype,
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        type(other),
-        other,
-    )
-    form = where_ScalarOther_forms.get(key)
-    if form is None:
-        form = where_ScalarOther_forms.learn(key, rules.where(condition_, self_, other), condition_, self_, other)
-    if form.casts:
-        condition_, self_, other = cast_operands(form, (condition_, self_, other))
-    return known_result(form, indexing_kernels.choose(np, condition_, self_, other), condition_, self_)
-
-
-where_Scalar_forms = KnownForms("TNN", indexing_kernels.choose, (-1, 0, 1, 2), (0, 1, 2))
-
-
-# where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
-def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
-    condition_ = condition.array
-    key = (condition_.shape, condition_.strides, condition_.dtype, type(self), self, type(other), other)
-    form = where_Scalar_forms.get(key)
-    if form is None:
-        form = where_Scalar_forms.learn(key, rules.where(condition_, self, other), condition_, self, other)
-    if form.casts:
-        condition_, self, other = cast_operands(form, (condition_, self, other))
-    return known_result(form, indexing_kernels.choose(np, condition_, self, other), condition_)
-
-
-add_out_forms = KnownForms()
-
-
-# add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
-        form = add_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
-            add_out_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(
-            np.add(self_, other_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
-            target,
-        )
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::add.out", "CPU")
-        raise
-
-
-add__Tensor_forms = KnownForms()
-
-
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
-        form = add__Tensor_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
-            add__Tensor_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(
-            np.add(self_, other_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
-            target,
-        )
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::add_.Tensor", "CPU")
-        raise
-
-
-# add__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
-        or alpha is True
-        or other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return add__Tensor(self, other, alpha)
-    try:
-        (
-            np.add(self_, other_, self_)
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=self_)
-        )
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return add__Tensor(self, other, alpha)
-
-
-add_Scalar_out_forms = KnownForms()
-
-
-# add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
-        form = add_Scalar_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
-            add_Scalar_out_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(
-            np.add(self_, other_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
-            target,
-        )
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::add.Scalar_out", "CPU")
-        raise
-
-
-add__Scalar_forms = KnownForms()
-
-
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
-        form = add__Scalar_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
-            add__Scalar_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(
-            np.add(self_, other_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, alpha, out=plan.out(target)),
-            target,
-        )
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::add_.Scalar", "CPU")
-        raise
-
-
-# add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add__Scalar(self, other, alpha)
-    try:
-        np.add(self_, other, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return add__Scalar(self, other, alpha)
-
-
-sub_out_forms = KnownForms()
-
-
-# sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
-        form = sub_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
-            sub_out_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(
-            np.subtract(self_, other_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
-            target,
-        )
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::sub.out", "CPU")
-        raise
-
-
-sub__Tensor_forms = KnownForms()
-
-
-# sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
-        form = sub__Tensor_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
-            sub__Tensor_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(
-            np.subtract(self_, other_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
-            target,
-        )
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::sub_.Tensor", "CPU")
-        raise
-
-
-# sub__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
-        or alpha is True
-        or other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_IUFC
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return sub__Tensor(self, other, alpha)
-    try:
-        (
-            np.subtract(self_, other_, self_)
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=self_)
-        )
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return sub__Tensor(self, other, alpha)
-
-
-sub_Scalar_out_forms = KnownForms()
-
-
-# sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
-        form = sub_Scalar_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
-            sub_Scalar_out_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(
-            np.subtract(self_, other_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
-            target,
-        )
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::sub.Scalar_out", "CPU")
-        raise
-
-
-sub__Scalar_forms = KnownForms()
-
-
-# sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
-        form = sub__Scalar_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
-            sub__Scalar_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(
-            np.subtract(self_, other_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, self_, other_, -alpha, out=plan.out(target)),
-            target,
-        )
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::sub_.Scalar", "CPU")
-        raise
-
-
-# sub__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return sub__Scalar(self, other, alpha)
-    try:
-        np.subtract(self_, other, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return sub__Scalar(self, other, alpha)
-
-
-rsub_Tensor_out_forms = KnownForms()
-
-
-# rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
-        form = rsub_Tensor_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(other_, self_, alpha=alpha, accepts_operands="integer floating complex")
-            rsub_Tensor_out_forms.learn_plan(key, plan, other_, self_)
-        else:
-            plan = Plan(form, (other_, self_))
-        other_, self_ = plan.operands
-        target = plan.target(out)
-        plan.store(
-            np.subtract(other_, self_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, other_, self_, -alpha, out=plan.out(target)),
-            target,
-        )
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::rsub.Tensor_out", "CPU")
-        raise
-
-
-rsub_Scalar_out_forms = KnownForms()
-
-
-# rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
-        form = rsub_Scalar_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(other, self_, alpha=alpha, accepts_operands="integer floating complex")
-            rsub_Scalar_out_forms.learn_plan(key, plan, other, self_)
-        else:
-            plan = Plan(form, (other, self_))
-        other_, self_ = plan.operands
-        target = plan.target(out)
-        plan.store(
-            np.subtract(other_, self_, out=plan.out(target))
-            if alpha == 1
-            else scaled_sums_kernels.add_scaled(np, other_, self_, -alpha, out=plan.out(target)),
-            target,
-        )
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::rsub.Scalar_out", "CPU")
-        raise
-
-
-mul_out_forms = KnownForms()
-
-
-# mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = mul_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, exact_scalars=True)
-            mul_out_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::mul.out", "CPU")
-        raise
-
-
-mul__Tensor_forms = KnownForms()
-
-
-# mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = mul__Tensor_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, exact_scalars=True)
-            mul__Tensor_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::mul_.Tensor", "CPU")
-        raise
-
-
-# mul__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return mul__Tensor(self, other)
-    try:
-        np.multiply(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return mul__Tensor(self, other)
-
-
-mul_Scalar_out_forms = KnownForms()
-
-
-# mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = mul_Scalar_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, exact_scalars=True)
-            mul_Scalar_out_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::mul.Scalar_out", "CPU")
-        raise
-
-
-mul__Scalar_forms = KnownForms()
-
-
-# mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def mul__Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = mul__Scalar_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, exact_scalars=True)
-            mul__Scalar_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::mul_.Scalar", "CPU")
-        raise
-
-
-# mul__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return mul__Scalar(self, other)
-    try:
-        np.multiply(self_, other, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return mul__Scalar(self, other)
-
-
-div_out_forms = KnownForms()
-
-
-# div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = div_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
-            div_out_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::div.out", "CPU")
-        raise
-
-
-div__Tensor_forms = KnownForms()
-
-
-# div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = div__Tensor_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
-            div__Tensor_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::div_.Tensor", "CPU")
-        raise
-
-
-# div__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_FC
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return div__Tensor(self, other)
-    try:
-        np.true_divide(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return div__Tensor(self, other)
-
-
-div_Scalar_out_forms = KnownForms()
-
-
-# div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = div_Scalar_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
-            div_Scalar_out_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::div.Scalar_out", "CPU")
-        raise
-
-
-div__Scalar_forms = KnownForms()
-
-
-# div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def div__Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-        form = div__Scalar_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
-            div__Scalar_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "aten::div_.Scalar", "CPU")
-        raise
-
-
-# div__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return div__Scalar(self, other)
-    try:
-        np.true_divide(self_, other, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return div__Scalar(self, other)
-
-
-div_Scalar_mode_out_forms = KnownForms("TNVt", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), (0, 1), writes=3)
-
-
-# div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
-def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
-    form = div_Scalar_mode_out_forms.get(key)
-    if form is None:
-        plan = rules.divided(self_, other, rounding_mode)
-        div_Scalar_mode_out_forms.learn_plan(key, plan, self_, other)
-    else:
-        plan = Plan(form, (self_, other))
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
-    return out
-
-
-div__Scalar_mode_forms = KnownForms("TNV", arithmetic_kernels.divide_rounded, (-1, 0, 1, 2), (0, 1), writes=0)
-
-
-# div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
-def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
-    form = div__Scalar_mode_forms.get(key)
-    if form is None:
-        plan = rules.divided(self_, other, rounding_mode)
-        div__Scalar_mode_forms.learn_plan(key, plan, self_, other)
-    else:
-        plan = Plan(form, (self_, other))
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
-    return self
-
-
-floor_divide_Scalar_out_forms = KnownForms("TNt", arithmetic_kernels.floor_divide, (-1, 0, 1), (0, 1), writes=2)
-
-
-# floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = floor_divide_Scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
-        floor_divide_Scalar_out_forms.learn_plan(key, plan, self_, other)
-    else:
-        plan = Plan(form, (self_, other))
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-floor_divide__Scalar_forms = KnownForms("TN", arithmetic_kernels.floor_divide, (-1, 0, 1), (0, 1), writes=0)
-
-
-# floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = floor_divide__Scalar_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
-        floor_divide__Scalar_forms.learn_plan(key, plan, self_, other)
-    else:
-        plan = Plan(form, (self_, other))
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
-    return self
-
-
-remainder_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.remainder, (-1, 0, 1), writes=2)
-
-
-# remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = remainder_Tensor_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
-        remainder_Tensor_out_forms.learn_plan(key, plan, self_, other_)
-    else:
-        plan = Plan(form, (self_, other_))
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-remainder__Tensor_forms = KnownForms("TT", arithmetic_kernels.remainder, (-1, 0, 1), writes=0)
-
-
-# remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = remainder__Tensor_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
-        remainder__Tensor_forms.learn_plan(key, plan, self_, other_)
-    else:
-        plan = Plan(form, (self_, other_))
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
-    return self
-
-
-remainder_Scalar_out_forms = KnownForms("TNt", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=2)
-
-
-# remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = remainder_Scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
-        remainder_Scalar_out_forms.learn_plan(key, plan, self_, other)
-    else:
-        plan = Plan(form, (self_, other))
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-remainder__Scalar_forms = KnownForms("TN", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=0)
-
-
-# remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = remainder__Scalar_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
-        remainder__Scalar_forms.learn_plan(key, plan, self_, other)
-    else:
-        plan = Plan(form, (self_, other))
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
-    return self
-
-
-remainder_Scalar_Tensor_out_forms = KnownForms("NTt", arithmetic_kernels.remainder, (-1, 0, 1), (0, 1), writes=2)
-
-
-# remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    other_ = other.array
-    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
-    form = remainder_Scalar_Tensor_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self, other_, accepts="integer floating")
-        remainder_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
-    else:
-        plan = Plan(form, (self, other_))
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-pow_Scalar_out_forms = KnownForms("NTt", arithmetic_kernels.power, (-1, 0, 1), (0, 1), writes=2)
-
-
-# pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
-def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
-    exponent_ = exponent.array
-    key = (type(self), self, exponent_.shape, exponent_.strides, exponent_.dtype)
-    form = pow_Scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.power_of_number(self, exponent_)
-        pow_Scalar_out_forms.learn_plan(key, plan, self, exponent_)
-    else:
-        plan = Plan(form, (self, exponent_))
-    self_, exponent_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.power(np, self_, exponent_, out=plan.out(target)), target)
-    return out
-
-
-maximum_out_forms = KnownForms()
-
-
-# maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = maximum_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
-            maximum_out_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.maximum(self_, other_, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::maximum.out", "CPU")
-        raise
-
-
-minimum_out_forms = KnownForms()
-
-
-# minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = minimum_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
-            minimum_out_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.minimum(self_, other_, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::minimum.out", "CPU")
-        raise
 
 
 atan2_out_forms = KnownForms()
@@ -3237,6 +2100,21 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     return atan2_(self, other)
 
 
+clamp_default_forms = KnownForms("TNN", arithmetic_kernels.clamp, (-1, 0, 1, 2), (0, 1, 2))
+
+
+# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
+    form = clamp_default_forms.get(key)
+    if form is None:
+        form = clamp_default_forms.learn(key, rules.clamped(self_, min, max), self_, min, max)
+    if form.casts:
+        self_, min, max = cast_operands(form, (self_, min, max))
+    return known_result(form, arithmetic_kernels.clamp(np, self_, min, max), self_)
+
+
 clamp_out_forms = KnownForms("TNNt", arithmetic_kernels.clamp, (-1, 0, 1, 2), (0, 1, 2), writes=3)
 
 
@@ -3273,6 +2151,29 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
     return self
+
+
+clamp_Tensor_forms = KnownForms("TOO", arithmetic_kernels.clamp, (-1, 0, 1, 2))
+
+
+# clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
+def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    self_ = self.array
+    min_ = None if min is None else min.array
+    max_ = None if max is None else max.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        None if min_ is None else (min_.shape, min_.strides, min_.dtype),
+        None if max_ is None else (max_.shape, max_.strides, max_.dtype),
+    )
+    form = clamp_Tensor_forms.get(key)
+    if form is None:
+        form = clamp_Tensor_forms.learn(key, rules.clamped(self_, min_, max_), self_, min_, max_)
+    if form.casts:
+        self_, min_, max_ = cast_operands(form, (self_, min_, max_))
+    return known_result(form, arithmetic_kernels.clamp(np, self_, min_, max_), self_, min_, max_)
 
 
 clamp_Tensor_out_forms = KnownForms("TOOt", arithmetic_kernels.clamp, (-1, 0, 1, 2), writes=3)
@@ -3329,6 +2230,22 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     return self
 
 
+fmod_Tensor_forms = KnownForms("TT", arithmetic_kernels.fmod, (-1, 0, 1))
+
+
+# fmod.Tensor(Tensor self, Tensor other) -> Tensor
+def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = fmod_Tensor_forms.get(key)
+    if form is None:
+        form = fmod_Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer floating"), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
+    return known_result(form, arithmetic_kernels.fmod(np, self_, other_), self_, other_)
+
+
 fmod_Tensor_out_forms = KnownForms("TTt", arithmetic_kernels.fmod, (-1, 0, 1), writes=2)
 
 
@@ -3369,6 +2286,21 @@ def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+fmod_Scalar_forms = KnownForms("TN", arithmetic_kernels.fmod, (-1, 0, 1), (0, 1))
+
+
+# fmod.Scalar(Tensor self, Scalar other) -> Tensor
+def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = fmod_Scalar_forms.get(key)
+    if form is None:
+        form = fmod_Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer floating"), self_, other)
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, arithmetic_kernels.fmod(np, self_, other), self_)
+
+
 fmod_Scalar_out_forms = KnownForms("TNt", arithmetic_kernels.fmod, (-1, 0, 1), (0, 1), writes=2)
 
 
@@ -3407,6 +2339,69 @@ def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+fmax_default_forms = KnownForms("TT", np.fmax, (0, 1))
+
+
+# fmax(Tensor self, Tensor other) -> Tensor
+def fmax_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = fmax_default_forms.get(key)
+        if form is None:
+            form = fmax_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.fmax(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::fmax", "CPU")
+        raise
+
+
+# fmax_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return fmax_default(self, other)
+    try:
+        result = np.fmax(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmax_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return fmax_default(self, other)
+
+
+# fmax_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
+        return fmax_default(wrap(self), wrap(other)).array
+    try:
+        result = np.fmax(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return fmax_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return fmax_default(wrap(self), wrap(other)).array
+
+
 fmax_out_forms = KnownForms()
 
 
@@ -3431,6 +2426,69 @@ def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+fmin_default_forms = KnownForms("TT", np.fmin, (0, 1))
+
+
+# fmin(Tensor self, Tensor other) -> Tensor
+def fmin_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = fmin_default_forms.get(key)
+        if form is None:
+            form = fmin_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="bool integer floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.fmin(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::fmin", "CPU")
+        raise
+
+
+# fmin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return fmin_default(self, other)
+    try:
+        result = np.fmin(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmin_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return fmin_default(self, other)
+
+
+# fmin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
+        return fmin_default(wrap(self), wrap(other)).array
+    try:
+        result = np.fmin(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return fmin_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return fmin_default(wrap(self), wrap(other)).array
+
+
 fmin_out_forms = KnownForms()
 
 
@@ -3453,6 +2511,64 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::fmin.out", "CPU")
         raise
+
+
+hypot_default_forms = KnownForms("TT", np.hypot, (0, 1))
+
+
+# hypot(Tensor self, Tensor other) -> Tensor
+def hypot_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = hypot_default_forms.get(key)
+        if form is None:
+            form = hypot_default_forms.learn(key, rules.pointwise(self_, other_, accepts="floating"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.hypot(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::hypot", "CPU")
+        raise
+
+
+# hypot_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
+        return hypot_default(self, other)
+    try:
+        result = np.hypot(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return hypot_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return hypot_default(self, other)
+
+
+# hypot_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_F:
+        return hypot_default(wrap(self), wrap(other)).array
+    try:
+        result = np.hypot(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return hypot_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return hypot_default(wrap(self), wrap(other)).array
 
 
 hypot_out_forms = KnownForms()
@@ -3523,6 +2639,69 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     return hypot_(self, other)
 
 
+copysign_Tensor_forms = KnownForms("TT", np.copysign, (0, 1))
+
+
+# copysign.Tensor(Tensor self, Tensor other) -> Tensor
+def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = copysign_Tensor_forms.get(key)
+        if form is None:
+            form = copysign_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.copysign(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Tensor", "CPU")
+        raise
+
+
+# copysign_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
+        return copysign_Tensor(self, other)
+    try:
+        result = np.copysign(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Tensor(self, other)
+
+
+# copysign_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_F:
+        return copysign_Tensor(wrap(self), wrap(other)).array
+    try:
+        result = np.copysign(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return copysign_Tensor(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return copysign_Tensor(wrap(self), wrap(other)).array
+
+
 copysign_out_forms = KnownForms()
 
 
@@ -3591,6 +2770,67 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return copysign__Tensor(self, other)
 
 
+copysign_Scalar_forms = KnownForms("TN", np.copysign, (0, 1), (0, 1))
+
+
+# copysign.Scalar(Tensor self, Scalar other) -> Tensor
+def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+        form = copysign_Scalar_forms.get(key)
+        if form is None:
+            form = copysign_Scalar_forms.learn(
+                key,
+                rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
+                self_,
+                other,
+            )
+        if form.casts:
+            self_, other = cast_operands(form, (self_, other))
+        return known_result(form, np.copysign(self_, other), self_)
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Scalar", "CPU")
+        raise
+
+
+# copysign_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return copysign_Scalar(self, other)
+    try:
+        result = np.copysign(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Scalar(self, other)
+
+
+# copysign_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return copysign_Scalar(wrap(self), other).array
+    try:
+        result = np.copysign(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return copysign_Scalar(wrap(self), other).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return copysign_Scalar(wrap(self), other).array
+
+
 copysign_Scalar_out_forms = KnownForms()
 
 
@@ -3649,6 +2889,69 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return copysign__Scalar(self, other)
+
+
+nextafter_default_forms = KnownForms("TT", np.nextafter, (0, 1))
+
+
+# nextafter(Tensor self, Tensor other) -> Tensor
+def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = nextafter_default_forms.get(key)
+        if form is None:
+            form = nextafter_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, kind="no_opmath", accepts="floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.nextafter(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::nextafter", "CPU")
+        raise
+
+
+# nextafter_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
+        return nextafter_default(self, other)
+    try:
+        result = np.nextafter(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return nextafter_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return nextafter_default(self, other)
+
+
+# nextafter_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_F:
+        return nextafter_default(wrap(self), wrap(other)).array
+    try:
+        result = np.nextafter(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return nextafter_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return nextafter_default(wrap(self), wrap(other)).array
 
 
 nextafter_out_forms = KnownForms()
@@ -3719,6 +3022,27 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     return nextafter_(self, other)
 
 
+heaviside_default_forms = KnownForms("TT", arithmetic_kernels.heaviside, (-1, 0, 1))
+
+
+# heaviside(Tensor self, Tensor values) -> Tensor
+def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
+    self_ = self.array
+    values_ = values.array
+    key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
+    form = heaviside_default_forms.get(key)
+    if form is None:
+        form = heaviside_default_forms.learn(
+            key,
+            rules.same_dtypes(self_, values_, accepts="bool integer floating"),
+            self_,
+            values_,
+        )
+    if form.casts:
+        self_, values_ = cast_operands(form, (self_, values_))
+    return known_result(form, arithmetic_kernels.heaviside(np, self_, values_), self_, values_)
+
+
 heaviside_out_forms = KnownForms("TTt", arithmetic_kernels.heaviside, (-1, 0, 1), writes=2)
 
 
@@ -3759,6 +3083,27 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     return self
 
 
+logaddexp_default_forms = KnownForms("TT", arithmetic_kernels.logaddexp, (-1, 0, 1))
+
+
+# logaddexp(Tensor self, Tensor other) -> Tensor
+def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = logaddexp_default_forms.get(key)
+    if form is None:
+        form = logaddexp_default_forms.learn(
+            key,
+            rules.pointwise(self_, other_, accepts="floating complex"),
+            self_,
+            other_,
+        )
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
+    return known_result(form, arithmetic_kernels.logaddexp(np, self_, other_), self_, other_)
+
+
 logaddexp_out_forms = KnownForms("TTt", arithmetic_kernels.logaddexp, (-1, 0, 1), writes=2)
 
 
@@ -3777,6 +3122,69 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(arithmetic_kernels.logaddexp(np, self_, other_, out=plan.out(target)), target)
     return out
+
+
+logaddexp2_default_forms = KnownForms("TT", np.logaddexp2, (0, 1))
+
+
+# logaddexp2(Tensor self, Tensor other) -> Tensor
+def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = logaddexp2_default_forms.get(key)
+        if form is None:
+            form = logaddexp2_default_forms.learn(
+                key,
+                rules.pointwise(self_, other_, accepts="floating"),
+                self_,
+                other_,
+            )
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.logaddexp2(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::logaddexp2", "CPU")
+        raise
+
+
+# logaddexp2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
+        return logaddexp2_default(self, other)
+    try:
+        result = np.logaddexp2(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return logaddexp2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logaddexp2_default(self, other)
+
+
+# logaddexp2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_F:
+        return logaddexp2_default(wrap(self), wrap(other)).array
+    try:
+        result = np.logaddexp2(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return logaddexp2_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return logaddexp2_default(wrap(self), wrap(other)).array
 
 
 logaddexp2_out_forms = KnownForms()
@@ -3801,6 +3209,64 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::logaddexp2.out", "CPU")
         raise
+
+
+gcd_default_forms = KnownForms("TT", np.gcd, (0, 1))
+
+
+# gcd(Tensor self, Tensor other) -> Tensor
+def gcd_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = gcd_default_forms.get(key)
+        if form is None:
+            form = gcd_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.gcd(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::gcd", "CPU")
+        raise
+
+
+# gcd_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
+        return gcd_default(self, other)
+    try:
+        result = np.gcd(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return gcd_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gcd_default(self, other)
+
+
+# gcd_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_IU:
+        return gcd_default(wrap(self), wrap(other)).array
+    try:
+        result = np.gcd(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return gcd_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return gcd_default(wrap(self), wrap(other)).array
 
 
 gcd_out_forms = KnownForms()
@@ -3871,6 +3337,64 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     return gcd_(self, other)
 
 
+lcm_default_forms = KnownForms("TT", np.lcm, (0, 1))
+
+
+# lcm(Tensor self, Tensor other) -> Tensor
+def lcm_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = lcm_default_forms.get(key)
+        if form is None:
+            form = lcm_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+        if form.casts:
+            self_, other_ = cast_operands(form, (self_, other_))
+        return known_result(form, np.lcm(self_, other_), self_, other_)
+    except Exception as error:
+        name_kernel(error, "aten::lcm", "CPU")
+        raise
+
+
+# lcm_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
+        return lcm_default(self, other)
+    try:
+        result = np.lcm(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return lcm_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lcm_default(self, other)
+
+
+# lcm_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype not in DTYPES_IU:
+        return lcm_default(wrap(self), wrap(other)).array
+    try:
+        result = np.lcm(self, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return lcm_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return lcm_default(wrap(self), wrap(other)).array
+
+
 lcm_out_forms = KnownForms()
 
 
@@ -3939,6 +3463,63 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     return lcm_(self, other)
 
 
+clamp_min_default_forms = KnownForms("TN", np.maximum, (0, 1), (0, 1))
+
+
+# clamp_min(Tensor self, Scalar min) -> Tensor
+def clamp_min_default(self: Tensor, min: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(min), min)
+        form = clamp_min_default_forms.get(key)
+        if form is None:
+            form = clamp_min_default_forms.learn(
+                key,
+                rules.pointwise(self_, min, accepts="integer floating"),
+                self_,
+                min,
+            )
+        if form.casts:
+            self_, min = cast_operands(form, (self_, min))
+        return known_result(form, np.maximum(self_, min), self_)
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min", "CPU")
+        raise
+
+
+# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
+        return clamp_min_default(self, min)
+    try:
+        result = np.maximum(self_, min)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_default(self, min)
+
+
+# clamp_min_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
+        return clamp_min_default(wrap(self), min).array
+    try:
+        result = np.maximum(self, min)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_min_default(wrap(self), min).array
+
+
 clamp_min_out_forms = KnownForms()
 
 
@@ -3997,6 +3578,65 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     else:
         return self
     return clamp_min__default(self, min)
+
+
+clamp_min_Tensor_forms = KnownForms("TT", np.maximum, (0, 1))
+
+
+# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        min_ = min.array
+        key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
+        form = clamp_min_Tensor_forms.get(key)
+        if form is None:
+            form = clamp_min_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, min_, accepts="bool integer floating"),
+                self_,
+                min_,
+            )
+        if form.casts:
+            self_, min_ = cast_operands(form, (self_, min_))
+        return known_result(form, np.maximum(self_, min_), self_, min_)
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min.Tensor", "CPU")
+        raise
+
+
+# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
+    self_ = self.array
+    min_ = min.array
+    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return clamp_min_Tensor(self, min)
+    try:
+        result = np.maximum(self_, min_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_Tensor(self, min)
+
+
+# clamp_min_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if min.dtype is not dtype or dtype not in DTYPES_BIUF:
+        return clamp_min_Tensor(wrap(self), wrap(min)).array
+    try:
+        result = np.maximum(self, min)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_min_Tensor(wrap(self), wrap(min)).array
 
 
 clamp_min_Tensor_out_forms = KnownForms()
@@ -4067,6 +3707,63 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     return clamp_min__Tensor(self, min)
 
 
+clamp_max_default_forms = KnownForms("TN", np.minimum, (0, 1), (0, 1))
+
+
+# clamp_max(Tensor self, Scalar max) -> Tensor
+def clamp_max_default(self: Tensor, max: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(max), max)
+        form = clamp_max_default_forms.get(key)
+        if form is None:
+            form = clamp_max_default_forms.learn(
+                key,
+                rules.pointwise(self_, max, accepts="integer floating"),
+                self_,
+                max,
+            )
+        if form.casts:
+            self_, max = cast_operands(form, (self_, max))
+        return known_result(form, np.minimum(self_, max), self_)
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max", "CPU")
+        raise
+
+
+# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
+        return clamp_max_default(self, max)
+    try:
+        result = np.minimum(self_, max)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_default(self, max)
+
+
+# clamp_max_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
+        return clamp_max_default(wrap(self), max).array
+    try:
+        result = np.minimum(self, max)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_max_default(wrap(self), max).array
+
+
 clamp_max_out_forms = KnownForms()
 
 
@@ -4125,6 +3822,65 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     else:
         return self
     return clamp_max__default(self, max)
+
+
+clamp_max_Tensor_forms = KnownForms("TT", np.minimum, (0, 1))
+
+
+# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
+def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        max_ = max.array
+        key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
+        form = clamp_max_Tensor_forms.get(key)
+        if form is None:
+            form = clamp_max_Tensor_forms.learn(
+                key,
+                rules.pointwise(self_, max_, accepts="bool integer floating"),
+                self_,
+                max_,
+            )
+        if form.casts:
+            self_, max_ = cast_operands(form, (self_, max_))
+        return known_result(form, np.minimum(self_, max_), self_, max_)
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max.Tensor", "CPU")
+        raise
+
+
+# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
+    self_ = self.array
+    max_ = max.array
+    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return clamp_max_Tensor(self, max)
+    try:
+        result = np.minimum(self_, max_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_Tensor(self, max)
+
+
+# clamp_max_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if max.dtype is not dtype or dtype not in DTYPES_BIUF:
+        return clamp_max_Tensor(wrap(self), wrap(max)).array
+    try:
+        result = np.minimum(self, max)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_max_Tensor(wrap(self), wrap(max)).array
 
 
 clamp_max_Tensor_out_forms = KnownForms()
@@ -4195,6 +3951,27 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     return clamp_max__Tensor(self, max)
 
 
+lerp_Scalar_forms = KnownForms("TTN", scaled_sums_kernels.lerp, (-1, 0, 1, 2))
+
+
+# lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
+def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    self_ = self.array
+    end_ = end.array
+    key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
+    form = lerp_Scalar_forms.get(key)
+    if form is None:
+        form = lerp_Scalar_forms.learn(
+            key,
+            rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,)),
+            self_,
+            end_,
+        )
+    if form.casts:
+        self_, end_ = cast_operands(form, (self_, end_))
+    return known_result(form, scaled_sums_kernels.lerp(np, self_, end_, weight), self_, end_)
+
+
 lerp_Scalar_out_forms = KnownForms("TTNt", scaled_sums_kernels.lerp, (-1, 0, 1, 2), writes=3)
 
 
@@ -4233,6 +4010,39 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(scaled_sums_kernels.lerp(np, self_, end_, weight, out=plan.out(target)), target)
     return self
+
+
+lerp_Tensor_forms = KnownForms("TTT", scaled_sums_kernels.lerp, (-1, 0, 1, 2))
+
+
+# lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    self_ = self.array
+    end_ = end.array
+    weight_ = weight.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        end_.shape,
+        end_.strides,
+        end_.dtype,
+        weight_.shape,
+        weight_.strides,
+        weight_.dtype,
+    )
+    form = lerp_Tensor_forms.get(key)
+    if form is None:
+        form = lerp_Tensor_forms.learn(
+            key,
+            rules.same_dtypes(self_, end_, weight_, accepts="floating complex"),
+            self_,
+            end_,
+            weight_,
+        )
+    if form.casts:
+        self_, end_, weight_ = cast_operands(form, (self_, end_, weight_))
+    return known_result(form, scaled_sums_kernels.lerp(np, self_, end_, weight_), self_, end_, weight_)
 
 
 lerp_Tensor_out_forms = KnownForms("TTTt", scaled_sums_kernels.lerp, (-1, 0, 1, 2), writes=3)
@@ -4295,6 +4105,47 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(scaled_sums_kernels.lerp(np, self_, end_, weight_, out=plan.out(target)), target)
     return self
+
+
+addcmul_default_forms = KnownForms("TTTN", scaled_sums_kernels.addcmul, (-1, 0, 1, 2, 3))
+
+
+# addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    tensor1_ = tensor1.array
+    tensor2_ = tensor2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tensor1_.shape,
+        tensor1_.strides,
+        tensor1_.dtype,
+        tensor2_.shape,
+        tensor2_.strides,
+        tensor2_.dtype,
+        type(value),
+        value,
+    )
+    form = addcmul_default_forms.get(key)
+    if form is None:
+        form = addcmul_default_forms.learn(
+            key,
+            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex"),
+            self_,
+            tensor1_,
+            tensor2_,
+        )
+    if form.casts:
+        self_, tensor1_, tensor2_ = cast_operands(form, (self_, tensor1_, tensor2_))
+    return known_result(
+        form,
+        scaled_sums_kernels.addcmul(np, self_, tensor1_, tensor2_, value),
+        self_,
+        tensor1_,
+        tensor2_,
+    )
 
 
 addcmul_out_forms = KnownForms("TTTNt", scaled_sums_kernels.addcmul, (-1, 0, 1, 2, 3), writes=4)
@@ -4363,6 +4214,47 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     return self
 
 
+addcdiv_default_forms = KnownForms("TTTN", arithmetic_kernels.addcdiv, (-1, 0, 1, 2, 3))
+
+
+# addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    self_ = self.array
+    tensor1_ = tensor1.array
+    tensor2_ = tensor2.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tensor1_.shape,
+        tensor1_.strides,
+        tensor1_.dtype,
+        tensor2_.shape,
+        tensor2_.strides,
+        tensor2_.dtype,
+        type(value),
+        value,
+    )
+    form = addcdiv_default_forms.get(key)
+    if form is None:
+        form = addcdiv_default_forms.learn(
+            key,
+            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex"),
+            self_,
+            tensor1_,
+            tensor2_,
+        )
+    if form.casts:
+        self_, tensor1_, tensor2_ = cast_operands(form, (self_, tensor1_, tensor2_))
+    return known_result(
+        form,
+        arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value),
+        self_,
+        tensor1_,
+        tensor2_,
+    )
+
+
 addcdiv_out_forms = KnownForms("TTTNt", arithmetic_kernels.addcdiv, (-1, 0, 1, 2, 3), writes=4)
 
 
@@ -4429,6 +4321,22 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     return self
 
 
+ldexp_Tensor_forms = KnownForms("TT", arithmetic_kernels.ldexp, (-1, 0, 1))
+
+
+# ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = ldexp_Tensor_forms.get(key)
+    if form is None:
+        form = ldexp_Tensor_forms.learn(key, rules.scaled(self_, other_), self_, other_)
+    if form.casts:
+        self_, other_ = cast_operands(form, (self_, other_))
+    return known_result(form, arithmetic_kernels.ldexp(np, self_, other_), self_, other_)
+
+
 ldexp_out_forms = KnownForms("TTt", arithmetic_kernels.ldexp, (-1, 0, 1), writes=2)
 
 
@@ -4469,6 +4377,33 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+where_self_forms = KnownForms("TTT", indexing_kernels.choose, (-1, 0, 1, 2))
+
+
+# where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    condition_ = condition.array
+    self_ = self.array
+    other_ = other.array
+    key = (
+        condition_.shape,
+        condition_.strides,
+        condition_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        other_.shape,
+        other_.strides,
+        other_.dtype,
+    )
+    form = where_self_forms.get(key)
+    if form is None:
+        form = where_self_forms.learn(key, rules.where(condition_, self_, other_), condition_, self_, other_)
+    if form.casts:
+        condition_, self_, other_ = cast_operands(form, (condition_, self_, other_))
+    return known_result(form, indexing_kernels.choose(np, condition_, self_, other_), condition_, self_, other_)
+
+
 where_self_out_forms = KnownForms()
 
 
@@ -4498,3 +4433,68 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) 
     target = plan.target(out)
     plan.store(indexing_kernels.choose(np, condition_, self_, other_), target)
     return out
+
+
+where_ScalarSelf_forms = KnownForms("TNT", indexing_kernels.choose, (-1, 0, 1, 2), (0, 1, 2))
+
+
+# where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
+def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
+    condition_ = condition.array
+    other_ = other.array
+    key = (
+        condition_.shape,
+        condition_.strides,
+        condition_.dtype,
+        type(self),
+        self,
+        other_.shape,
+        other_.strides,
+        other_.dtype,
+    )
+    form = where_ScalarSelf_forms.get(key)
+    if form is None:
+        form = where_ScalarSelf_forms.learn(key, rules.where(condition_, self, other_), condition_, self, other_)
+    if form.casts:
+        condition_, self, other_ = cast_operands(form, (condition_, self, other_))
+    return known_result(form, indexing_kernels.choose(np, condition_, self, other_), condition_, other_)
+
+
+where_ScalarOther_forms = KnownForms("TTN", indexing_kernels.choose, (-1, 0, 1, 2), (0, 1, 2))
+
+
+# where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
+def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
+    condition_ = condition.array
+    self_ = self.array
+    key = (
+        condition_.shape,
+        condition_.strides,
+        condition_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        type(other),
+        other,
+    )
+    form = where_ScalarOther_forms.get(key)
+    if form is None:
+        form = where_ScalarOther_forms.learn(key, rules.where(condition_, self_, other), condition_, self_, other)
+    if form.casts:
+        condition_, self_, other = cast_operands(form, (condition_, self_, other))
+    return known_result(form, indexing_kernels.choose(np, condition_, self_, other), condition_, self_)
+
+
+where_Scalar_forms = KnownForms("TNN", indexing_kernels.choose, (-1, 0, 1, 2), (0, 1, 2))
+
+
+# where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
+def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
+    condition_ = condition.array
+    key = (condition_.shape, condition_.strides, condition_.dtype, type(self), self, type(other), other)
+    form = where_Scalar_forms.get(key)
+    if form is None:
+        form = where_Scalar_forms.learn(key, rules.where(condition_, self, other), condition_, self, other)
+    if form.casts:
+        condition_, self, other = cast_operands(form, (condition_, self, other))
+    return known_result(form, indexing_kernels.choose(np, condition_, self, other), condition_)

@@ -31,6 +31,28 @@ def special_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_t(np, x_, n_), x_, n_)
 
 
+special_chebyshev_polynomial_t_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_chebyshev_polynomial_t_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_t_out_forms.learn_plan(key, plan, x_, n_)
+    else:
+        plan = Plan(form, (x_, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_chebyshev_polynomial_t_x_scalar_forms = KnownForms(
     "NT", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1)
 )
@@ -51,6 +73,27 @@ def special_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form.casts:
         x, n_ = cast_operands(form, (x, n_))
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_t(np, x, n_), n_)
+
+
+special_chebyshev_polynomial_t_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_chebyshev_polynomial_t_x_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_t_x_scalar_out_forms.learn_plan(key, plan, x, n_)
+    else:
+        plan = Plan(form, (x, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
+    return out
 
 
 special_chebyshev_polynomial_t_n_scalar_forms = KnownForms(
@@ -75,6 +118,27 @@ def special_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_t(np, x_, n), x_)
 
 
+special_chebyshev_polynomial_t_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_chebyshev_polynomial_t_n_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_t_n_scalar_out_forms.learn_plan(key, plan, x_, n)
+    else:
+        plan = Plan(form, (x_, n))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_chebyshev_polynomial_u_default_forms = KnownForms("TT", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1))
 
 
@@ -94,6 +158,28 @@ def special_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
     if form.casts:
         x_, n_ = cast_operands(form, (x_, n_))
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_u(np, x_, n_), x_, n_)
+
+
+special_chebyshev_polynomial_u_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_chebyshev_polynomial_u_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_u_out_forms.learn_plan(key, plan, x_, n_)
+    else:
+        plan = Plan(form, (x_, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
+    return out
 
 
 special_chebyshev_polynomial_u_x_scalar_forms = KnownForms(
@@ -118,6 +204,27 @@ def special_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_u(np, x, n_), n_)
 
 
+special_chebyshev_polynomial_u_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_chebyshev_polynomial_u_x_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_u_x_scalar_out_forms.learn_plan(key, plan, x, n_)
+    else:
+        plan = Plan(form, (x, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_chebyshev_polynomial_u_n_scalar_forms = KnownForms(
     "TN", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1)
 )
@@ -140,6 +247,27 @@ def special_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_u(np, x_, n), x_)
 
 
+special_chebyshev_polynomial_u_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_chebyshev_polynomial_u_n_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_u_n_scalar_out_forms.learn_plan(key, plan, x_, n)
+    else:
+        plan = Plan(form, (x_, n))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_chebyshev_polynomial_v_default_forms = KnownForms("TT", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1))
 
 
@@ -159,6 +287,28 @@ def special_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
     if form.casts:
         x_, n_ = cast_operands(form, (x_, n_))
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_v(np, x_, n_), x_, n_)
+
+
+special_chebyshev_polynomial_v_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_chebyshev_polynomial_v_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_v_out_forms.learn_plan(key, plan, x_, n_)
+    else:
+        plan = Plan(form, (x_, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
+    return out
 
 
 special_chebyshev_polynomial_v_x_scalar_forms = KnownForms(
@@ -183,6 +333,27 @@ def special_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_v(np, x, n_), n_)
 
 
+special_chebyshev_polynomial_v_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_chebyshev_polynomial_v_x_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_v_x_scalar_out_forms.learn_plan(key, plan, x, n_)
+    else:
+        plan = Plan(form, (x, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_chebyshev_polynomial_v_n_scalar_forms = KnownForms(
     "TN", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1)
 )
@@ -205,6 +376,27 @@ def special_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_v(np, x_, n), x_)
 
 
+special_chebyshev_polynomial_v_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_chebyshev_polynomial_v_n_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_v_n_scalar_out_forms.learn_plan(key, plan, x_, n)
+    else:
+        plan = Plan(form, (x_, n))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_chebyshev_polynomial_w_default_forms = KnownForms("TT", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1))
 
 
@@ -224,6 +416,28 @@ def special_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
     if form.casts:
         x_, n_ = cast_operands(form, (x_, n_))
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_w(np, x_, n_), x_, n_)
+
+
+special_chebyshev_polynomial_w_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_chebyshev_polynomial_w_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_w_out_forms.learn_plan(key, plan, x_, n_)
+    else:
+        plan = Plan(form, (x_, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
+    return out
 
 
 special_chebyshev_polynomial_w_x_scalar_forms = KnownForms(
@@ -248,6 +462,27 @@ def special_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_w(np, x, n_), n_)
 
 
+special_chebyshev_polynomial_w_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_chebyshev_polynomial_w_x_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_w_x_scalar_out_forms.learn_plan(key, plan, x, n_)
+    else:
+        plan = Plan(form, (x, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_chebyshev_polynomial_w_n_scalar_forms = KnownForms(
     "TN", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1)
 )
@@ -268,6 +503,27 @@ def special_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form.casts:
         x_, n = cast_operands(form, (x_, n))
     return known_result(form, orthogonal_kernels.chebyshev_polynomial_w(np, x_, n), x_)
+
+
+special_chebyshev_polynomial_w_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_chebyshev_polynomial_w_n_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        special_chebyshev_polynomial_w_n_scalar_out_forms.learn_plan(key, plan, x_, n)
+    else:
+        plan = Plan(form, (x_, n))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
+    return out
 
 
 special_shifted_chebyshev_polynomial_t_default_forms = KnownForms(
@@ -293,6 +549,28 @@ def special_shifted_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tens
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_t(np, x_, n_), x_, n_)
 
 
+special_shifted_chebyshev_polynomial_t_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_shifted_chebyshev_polynomial_t_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_t_out_forms.learn_plan(key, plan, x_, n_)
+    else:
+        plan = Plan(form, (x_, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_shifted_chebyshev_polynomial_t_x_scalar_forms = KnownForms(
     "NT", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1)
 )
@@ -315,6 +593,27 @@ def special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_t(np, x, n_), n_)
 
 
+special_shifted_chebyshev_polynomial_t_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_shifted_chebyshev_polynomial_t_x_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_t_x_scalar_out_forms.learn_plan(key, plan, x, n_)
+    else:
+        plan = Plan(form, (x, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_shifted_chebyshev_polynomial_t_n_scalar_forms = KnownForms(
     "TN", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1)
 )
@@ -335,6 +634,27 @@ def special_shifted_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor
     if form.casts:
         x_, n = cast_operands(form, (x_, n))
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_t(np, x_, n), x_)
+
+
+special_shifted_chebyshev_polynomial_t_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_shifted_chebyshev_polynomial_t_n_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_t_n_scalar_out_forms.learn_plan(key, plan, x_, n)
+    else:
+        plan = Plan(form, (x_, n))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
+    return out
 
 
 special_shifted_chebyshev_polynomial_u_default_forms = KnownForms(
@@ -360,6 +680,28 @@ def special_shifted_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tens
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_u(np, x_, n_), x_, n_)
 
 
+special_shifted_chebyshev_polynomial_u_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_shifted_chebyshev_polynomial_u_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_u_out_forms.learn_plan(key, plan, x_, n_)
+    else:
+        plan = Plan(form, (x_, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_shifted_chebyshev_polynomial_u_x_scalar_forms = KnownForms(
     "NT", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1)
 )
@@ -382,6 +724,27 @@ def special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_u(np, x, n_), n_)
 
 
+special_shifted_chebyshev_polynomial_u_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_shifted_chebyshev_polynomial_u_x_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_u_x_scalar_out_forms.learn_plan(key, plan, x, n_)
+    else:
+        plan = Plan(form, (x, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_shifted_chebyshev_polynomial_u_n_scalar_forms = KnownForms(
     "TN", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1)
 )
@@ -402,6 +765,27 @@ def special_shifted_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor
     if form.casts:
         x_, n = cast_operands(form, (x_, n))
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_u(np, x_, n), x_)
+
+
+special_shifted_chebyshev_polynomial_u_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_shifted_chebyshev_polynomial_u_n_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_u_n_scalar_out_forms.learn_plan(key, plan, x_, n)
+    else:
+        plan = Plan(form, (x_, n))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
+    return out
 
 
 special_shifted_chebyshev_polynomial_v_default_forms = KnownForms(
@@ -427,6 +811,28 @@ def special_shifted_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tens
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_v(np, x_, n_), x_, n_)
 
 
+special_shifted_chebyshev_polynomial_v_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_shifted_chebyshev_polynomial_v_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_v_out_forms.learn_plan(key, plan, x_, n_)
+    else:
+        plan = Plan(form, (x_, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_shifted_chebyshev_polynomial_v_x_scalar_forms = KnownForms(
     "NT", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1)
 )
@@ -449,6 +855,27 @@ def special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_v(np, x, n_), n_)
 
 
+special_shifted_chebyshev_polynomial_v_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_shifted_chebyshev_polynomial_v_x_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_v_x_scalar_out_forms.learn_plan(key, plan, x, n_)
+    else:
+        plan = Plan(form, (x, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_shifted_chebyshev_polynomial_v_n_scalar_forms = KnownForms(
     "TN", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1)
 )
@@ -469,6 +896,27 @@ def special_shifted_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor
     if form.casts:
         x_, n = cast_operands(form, (x_, n))
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_v(np, x_, n), x_)
+
+
+special_shifted_chebyshev_polynomial_v_n_scalar_out_forms = KnownForms(
+    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_shifted_chebyshev_polynomial_v_n_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_v_n_scalar_out_forms.learn_plan(key, plan, x_, n)
+    else:
+        plan = Plan(form, (x_, n))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
+    return out
 
 
 special_shifted_chebyshev_polynomial_w_default_forms = KnownForms(
@@ -494,6 +942,28 @@ def special_shifted_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tens
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_w(np, x_, n_), x_, n_)
 
 
+special_shifted_chebyshev_polynomial_w_out_forms = KnownForms(
+    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_shifted_chebyshev_polynomial_w_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_w_out_forms.learn_plan(key, plan, x_, n_)
+    else:
+        plan = Plan(form, (x_, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
+    return out
+
+
 special_shifted_chebyshev_polynomial_w_x_scalar_forms = KnownForms(
     "NT", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), (0, 1)
 )
@@ -514,6 +984,27 @@ def special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor
     if form.casts:
         x, n_ = cast_operands(form, (x, n_))
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_w(np, x, n_), n_)
+
+
+special_shifted_chebyshev_polynomial_w_x_scalar_out_forms = KnownForms(
+    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
+)
+
+
+# special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
+def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_shifted_chebyshev_polynomial_w_x_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        special_shifted_chebyshev_polynomial_w_x_scalar_out_forms.learn_plan(key, plan, x, n_)
+    else:
+        plan = Plan(form, (x, n_))
+    x_, n_ = plan.operands
+    target = plan.target(out)
+    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
+    return out
 
 
 special_shifted_chebyshev_polynomial_w_n_scalar_forms = KnownForms(
@@ -538,757 +1029,6 @@ def special_shifted_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor
     return known_result(form, orthogonal_kernels.shifted_chebyshev_polynomial_w(np, x_, n), x_)
 
 
-special_hermite_polynomial_h_default_forms = KnownForms("TT", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1))
-
-
-# special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor
-def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_hermite_polynomial_h_default_forms.get(key)
-    if form is None:
-        form = special_hermite_polynomial_h_default_forms.learn(
-            key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
-            x_,
-            n_,
-        )
-    if form.casts:
-        x_, n_ = cast_operands(form, (x_, n_))
-    return known_result(form, orthogonal_kernels.hermite_polynomial_h(np, x_, n_), x_, n_)
-
-
-special_hermite_polynomial_h_x_scalar_forms = KnownForms(
-    "NT", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1)
-)
-
-
-# special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_hermite_polynomial_h_x_scalar_forms.get(key)
-    if form is None:
-        form = special_hermite_polynomial_h_x_scalar_forms.learn(
-            key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
-            x,
-            n_,
-        )
-    if form.casts:
-        x, n_ = cast_operands(form, (x, n_))
-    return known_result(form, orthogonal_kernels.hermite_polynomial_h(np, x, n_), n_)
-
-
-special_hermite_polynomial_h_n_scalar_forms = KnownForms(
-    "TN", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1)
-)
-
-
-# special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_hermite_polynomial_h_n_scalar(x: Tensor, n: Any) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_hermite_polynomial_h_n_scalar_forms.get(key)
-    if form is None:
-        form = special_hermite_polynomial_h_n_scalar_forms.learn(
-            key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
-            x_,
-            n,
-        )
-    if form.casts:
-        x_, n = cast_operands(form, (x_, n))
-    return known_result(form, orthogonal_kernels.hermite_polynomial_h(np, x_, n), x_)
-
-
-special_hermite_polynomial_he_default_forms = KnownForms("TT", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1))
-
-
-# special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor
-def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_hermite_polynomial_he_default_forms.get(key)
-    if form is None:
-        form = special_hermite_polynomial_he_default_forms.learn(
-            key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
-            x_,
-            n_,
-        )
-    if form.casts:
-        x_, n_ = cast_operands(form, (x_, n_))
-    return known_result(form, orthogonal_kernels.hermite_polynomial_he(np, x_, n_), x_, n_)
-
-
-special_hermite_polynomial_he_x_scalar_forms = KnownForms(
-    "NT", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1)
-)
-
-
-# special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_hermite_polynomial_he_x_scalar_forms.get(key)
-    if form is None:
-        form = special_hermite_polynomial_he_x_scalar_forms.learn(
-            key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
-            x,
-            n_,
-        )
-    if form.casts:
-        x, n_ = cast_operands(form, (x, n_))
-    return known_result(form, orthogonal_kernels.hermite_polynomial_he(np, x, n_), n_)
-
-
-special_hermite_polynomial_he_n_scalar_forms = KnownForms(
-    "TN", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1)
-)
-
-
-# special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_hermite_polynomial_he_n_scalar(x: Tensor, n: Any) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_hermite_polynomial_he_n_scalar_forms.get(key)
-    if form is None:
-        form = special_hermite_polynomial_he_n_scalar_forms.learn(
-            key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
-            x_,
-            n,
-        )
-    if form.casts:
-        x_, n = cast_operands(form, (x_, n))
-    return known_result(form, orthogonal_kernels.hermite_polynomial_he(np, x_, n), x_)
-
-
-special_laguerre_polynomial_l_default_forms = KnownForms("TT", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1))
-
-
-# special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor
-def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_laguerre_polynomial_l_default_forms.get(key)
-    if form is None:
-        form = special_laguerre_polynomial_l_default_forms.learn(
-            key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
-            x_,
-            n_,
-        )
-    if form.casts:
-        x_, n_ = cast_operands(form, (x_, n_))
-    return known_result(form, orthogonal_kernels.laguerre_polynomial_l(np, x_, n_), x_, n_)
-
-
-special_laguerre_polynomial_l_x_scalar_forms = KnownForms(
-    "NT", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1)
-)
-
-
-# special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_laguerre_polynomial_l_x_scalar_forms.get(key)
-    if form is None:
-        form = special_laguerre_polynomial_l_x_scalar_forms.learn(
-            key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
-            x,
-            n_,
-        )
-    if form.casts:
-        x, n_ = cast_operands(form, (x, n_))
-    return known_result(form, orthogonal_kernels.laguerre_polynomial_l(np, x, n_), n_)
-
-
-special_laguerre_polynomial_l_n_scalar_forms = KnownForms(
-    "TN", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1)
-)
-
-
-# special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_laguerre_polynomial_l_n_scalar(x: Tensor, n: Any) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_laguerre_polynomial_l_n_scalar_forms.get(key)
-    if form is None:
-        form = special_laguerre_polynomial_l_n_scalar_forms.learn(
-            key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
-            x_,
-            n,
-        )
-    if form.casts:
-        x_, n = cast_operands(form, (x_, n))
-    return known_result(form, orthogonal_kernels.laguerre_polynomial_l(np, x_, n), x_)
-
-
-special_legendre_polynomial_p_default_forms = KnownForms("TT", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1))
-
-
-# special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor
-def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_legendre_polynomial_p_default_forms.get(key)
-    if form is None:
-        form = special_legendre_polynomial_p_default_forms.learn(
-            key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
-            x_,
-            n_,
-        )
-    if form.casts:
-        x_, n_ = cast_operands(form, (x_, n_))
-    return known_result(form, orthogonal_kernels.legendre_polynomial_p(np, x_, n_), x_, n_)
-
-
-special_legendre_polynomial_p_x_scalar_forms = KnownForms(
-    "NT", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1)
-)
-
-
-# special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_legendre_polynomial_p_x_scalar_forms.get(key)
-    if form is None:
-        form = special_legendre_polynomial_p_x_scalar_forms.learn(
-            key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
-            x,
-            n_,
-        )
-    if form.casts:
-        x, n_ = cast_operands(form, (x, n_))
-    return known_result(form, orthogonal_kernels.legendre_polynomial_p(np, x, n_), n_)
-
-
-special_legendre_polynomial_p_n_scalar_forms = KnownForms(
-    "TN", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1)
-)
-
-
-# special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_legendre_polynomial_p_n_scalar_forms.get(key)
-    if form is None:
-        form = special_legendre_polynomial_p_n_scalar_forms.learn(
-            key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
-            x_,
-            n,
-        )
-    if form.casts:
-        x_, n = cast_operands(form, (x_, n))
-    return known_result(form, orthogonal_kernels.legendre_polynomial_p(np, x_, n), x_)
-
-
-special_chebyshev_polynomial_t_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_chebyshev_polynomial_t_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_t_out_forms.learn_plan(key, plan, x_, n_)
-    else:
-        plan = Plan(form, (x_, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_t_x_scalar_out_forms = KnownForms(
-    "NTt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_chebyshev_polynomial_t_x_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_t_x_scalar_out_forms.learn_plan(key, plan, x, n_)
-    else:
-        plan = Plan(form, (x, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_t_n_scalar_out_forms = KnownForms(
-    "TNt", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_chebyshev_polynomial_t_n_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_t_n_scalar_out_forms.learn_plan(key, plan, x_, n)
-    else:
-        plan = Plan(form, (x_, n))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_u_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_chebyshev_polynomial_u_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_u_out_forms.learn_plan(key, plan, x_, n_)
-    else:
-        plan = Plan(form, (x_, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_u_x_scalar_out_forms = KnownForms(
-    "NTt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_chebyshev_polynomial_u_x_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_u_x_scalar_out_forms.learn_plan(key, plan, x, n_)
-    else:
-        plan = Plan(form, (x, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_u_n_scalar_out_forms = KnownForms(
-    "TNt", orthogonal_kernels.chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_chebyshev_polynomial_u_n_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_u_n_scalar_out_forms.learn_plan(key, plan, x_, n)
-    else:
-        plan = Plan(form, (x_, n))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_v_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_chebyshev_polynomial_v_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_v_out_forms.learn_plan(key, plan, x_, n_)
-    else:
-        plan = Plan(form, (x_, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_v_x_scalar_out_forms = KnownForms(
-    "NTt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_chebyshev_polynomial_v_x_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_v_x_scalar_out_forms.learn_plan(key, plan, x, n_)
-    else:
-        plan = Plan(form, (x, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_v_n_scalar_out_forms = KnownForms(
-    "TNt", orthogonal_kernels.chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_chebyshev_polynomial_v_n_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_v_n_scalar_out_forms.learn_plan(key, plan, x_, n)
-    else:
-        plan = Plan(form, (x_, n))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_w_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_chebyshev_polynomial_w_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_w_out_forms.learn_plan(key, plan, x_, n_)
-    else:
-        plan = Plan(form, (x_, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_w_x_scalar_out_forms = KnownForms(
-    "NTt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_chebyshev_polynomial_w_x_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_w_x_scalar_out_forms.learn_plan(key, plan, x, n_)
-    else:
-        plan = Plan(form, (x, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_chebyshev_polynomial_w_n_scalar_out_forms = KnownForms(
-    "TNt", orthogonal_kernels.chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_chebyshev_polynomial_w_n_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
-        special_chebyshev_polynomial_w_n_scalar_out_forms.learn_plan(key, plan, x_, n)
-    else:
-        plan = Plan(form, (x_, n))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_t_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_shifted_chebyshev_polynomial_t_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_t_out_forms.learn_plan(key, plan, x_, n_)
-    else:
-        plan = Plan(form, (x_, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_t_x_scalar_out_forms = KnownForms(
-    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_shifted_chebyshev_polynomial_t_x_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_t_x_scalar_out_forms.learn_plan(key, plan, x, n_)
-    else:
-        plan = Plan(form, (x, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_t_n_scalar_out_forms = KnownForms(
-    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_t, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_shifted_chebyshev_polynomial_t_n_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_t_n_scalar_out_forms.learn_plan(key, plan, x_, n)
-    else:
-        plan = Plan(form, (x_, n))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_u_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_shifted_chebyshev_polynomial_u_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_u_out_forms.learn_plan(key, plan, x_, n_)
-    else:
-        plan = Plan(form, (x_, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_u_x_scalar_out_forms = KnownForms(
-    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_shifted_chebyshev_polynomial_u_x_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_u_x_scalar_out_forms.learn_plan(key, plan, x, n_)
-    else:
-        plan = Plan(form, (x, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_u_n_scalar_out_forms = KnownForms(
-    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_u, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_shifted_chebyshev_polynomial_u_n_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_u_n_scalar_out_forms.learn_plan(key, plan, x_, n)
-    else:
-        plan = Plan(form, (x_, n))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_v_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_shifted_chebyshev_polynomial_v_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_v_out_forms.learn_plan(key, plan, x_, n_)
-    else:
-        plan = Plan(form, (x_, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_v_x_scalar_out_forms = KnownForms(
-    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_shifted_chebyshev_polynomial_v_x_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_v_x_scalar_out_forms.learn_plan(key, plan, x, n_)
-    else:
-        plan = Plan(form, (x, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_v_n_scalar_out_forms = KnownForms(
-    "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_v, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
-    form = special_shifted_chebyshev_polynomial_v_n_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_v_n_scalar_out_forms.learn_plan(key, plan, x_, n)
-    else:
-        plan = Plan(form, (x_, n))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_w_out_forms = KnownForms(
-    "TTt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    n_ = n.array
-    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
-    form = special_shifted_chebyshev_polynomial_w_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_w_out_forms.learn_plan(key, plan, x_, n_)
-    else:
-        plan = Plan(form, (x_, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
-special_shifted_chebyshev_polynomial_w_x_scalar_out_forms = KnownForms(
-    "NTt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
-)
-
-
-# special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
-def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    n_ = n.array
-    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
-    form = special_shifted_chebyshev_polynomial_w_x_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
-        special_shifted_chebyshev_polynomial_w_x_scalar_out_forms.learn_plan(key, plan, x, n_)
-    else:
-        plan = Plan(form, (x, n_))
-    x_, n_ = plan.operands
-    target = plan.target(out)
-    plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
-    return out
-
-
 special_shifted_chebyshev_polynomial_w_n_scalar_out_forms = KnownForms(
     "TNt", orthogonal_kernels.shifted_chebyshev_polynomial_w, (-1, 0, 1), (0, 1), writes=2
 )
@@ -1308,6 +1048,27 @@ def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: 
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(np, x_, n_, out=plan.out(target)), target)
     return out
+
+
+special_hermite_polynomial_h_default_forms = KnownForms("TT", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1))
+
+
+# special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor
+def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_hermite_polynomial_h_default_forms.get(key)
+    if form is None:
+        form = special_hermite_polynomial_h_default_forms.learn(
+            key,
+            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            x_,
+            n_,
+        )
+    if form.casts:
+        x_, n_ = cast_operands(form, (x_, n_))
+    return known_result(form, orthogonal_kernels.hermite_polynomial_h(np, x_, n_), x_, n_)
 
 
 special_hermite_polynomial_h_out_forms = KnownForms(
@@ -1332,6 +1093,28 @@ def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tenso
     return out
 
 
+special_hermite_polynomial_h_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1)
+)
+
+
+# special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_hermite_polynomial_h_x_scalar_forms.get(key)
+    if form is None:
+        form = special_hermite_polynomial_h_x_scalar_forms.learn(
+            key,
+            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            x,
+            n_,
+        )
+    if form.casts:
+        x, n_ = cast_operands(form, (x, n_))
+    return known_result(form, orthogonal_kernels.hermite_polynomial_h(np, x, n_), n_)
+
+
 special_hermite_polynomial_h_x_scalar_out_forms = KnownForms(
     "NTt", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1), writes=2
 )
@@ -1353,6 +1136,28 @@ def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) ->
     return out
 
 
+special_hermite_polynomial_h_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1)
+)
+
+
+# special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_hermite_polynomial_h_n_scalar(x: Tensor, n: Any) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_hermite_polynomial_h_n_scalar_forms.get(key)
+    if form is None:
+        form = special_hermite_polynomial_h_n_scalar_forms.learn(
+            key,
+            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            x_,
+            n,
+        )
+    if form.casts:
+        x_, n = cast_operands(form, (x_, n))
+    return known_result(form, orthogonal_kernels.hermite_polynomial_h(np, x_, n), x_)
+
+
 special_hermite_polynomial_h_n_scalar_out_forms = KnownForms(
     "TNt", orthogonal_kernels.hermite_polynomial_h, (-1, 0, 1), (0, 1), writes=2
 )
@@ -1372,6 +1177,27 @@ def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) ->
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_h(np, x_, n_, out=plan.out(target)), target)
     return out
+
+
+special_hermite_polynomial_he_default_forms = KnownForms("TT", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1))
+
+
+# special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor
+def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_hermite_polynomial_he_default_forms.get(key)
+    if form is None:
+        form = special_hermite_polynomial_he_default_forms.learn(
+            key,
+            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            x_,
+            n_,
+        )
+    if form.casts:
+        x_, n_ = cast_operands(form, (x_, n_))
+    return known_result(form, orthogonal_kernels.hermite_polynomial_he(np, x_, n_), x_, n_)
 
 
 special_hermite_polynomial_he_out_forms = KnownForms(
@@ -1396,6 +1222,28 @@ def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     return out
 
 
+special_hermite_polynomial_he_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1)
+)
+
+
+# special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_hermite_polynomial_he_x_scalar_forms.get(key)
+    if form is None:
+        form = special_hermite_polynomial_he_x_scalar_forms.learn(
+            key,
+            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            x,
+            n_,
+        )
+    if form.casts:
+        x, n_ = cast_operands(form, (x, n_))
+    return known_result(form, orthogonal_kernels.hermite_polynomial_he(np, x, n_), n_)
+
+
 special_hermite_polynomial_he_x_scalar_out_forms = KnownForms(
     "NTt", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1), writes=2
 )
@@ -1417,6 +1265,28 @@ def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     return out
 
 
+special_hermite_polynomial_he_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1)
+)
+
+
+# special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_hermite_polynomial_he_n_scalar(x: Tensor, n: Any) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_hermite_polynomial_he_n_scalar_forms.get(key)
+    if form is None:
+        form = special_hermite_polynomial_he_n_scalar_forms.learn(
+            key,
+            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            x_,
+            n,
+        )
+    if form.casts:
+        x_, n = cast_operands(form, (x_, n))
+    return known_result(form, orthogonal_kernels.hermite_polynomial_he(np, x_, n), x_)
+
+
 special_hermite_polynomial_he_n_scalar_out_forms = KnownForms(
     "TNt", orthogonal_kernels.hermite_polynomial_he, (-1, 0, 1), (0, 1), writes=2
 )
@@ -1436,6 +1306,27 @@ def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_he(np, x_, n_, out=plan.out(target)), target)
     return out
+
+
+special_laguerre_polynomial_l_default_forms = KnownForms("TT", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1))
+
+
+# special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor
+def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_laguerre_polynomial_l_default_forms.get(key)
+    if form is None:
+        form = special_laguerre_polynomial_l_default_forms.learn(
+            key,
+            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            x_,
+            n_,
+        )
+    if form.casts:
+        x_, n_ = cast_operands(form, (x_, n_))
+    return known_result(form, orthogonal_kernels.laguerre_polynomial_l(np, x_, n_), x_, n_)
 
 
 special_laguerre_polynomial_l_out_forms = KnownForms(
@@ -1460,6 +1351,28 @@ def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     return out
 
 
+special_laguerre_polynomial_l_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1)
+)
+
+
+# special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_laguerre_polynomial_l_x_scalar_forms.get(key)
+    if form is None:
+        form = special_laguerre_polynomial_l_x_scalar_forms.learn(
+            key,
+            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            x,
+            n_,
+        )
+    if form.casts:
+        x, n_ = cast_operands(form, (x, n_))
+    return known_result(form, orthogonal_kernels.laguerre_polynomial_l(np, x, n_), n_)
+
+
 special_laguerre_polynomial_l_x_scalar_out_forms = KnownForms(
     "NTt", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1), writes=2
 )
@@ -1481,6 +1394,28 @@ def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     return out
 
 
+special_laguerre_polynomial_l_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1)
+)
+
+
+# special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_laguerre_polynomial_l_n_scalar(x: Tensor, n: Any) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_laguerre_polynomial_l_n_scalar_forms.get(key)
+    if form is None:
+        form = special_laguerre_polynomial_l_n_scalar_forms.learn(
+            key,
+            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            x_,
+            n,
+        )
+    if form.casts:
+        x_, n = cast_operands(form, (x_, n))
+    return known_result(form, orthogonal_kernels.laguerre_polynomial_l(np, x_, n), x_)
+
+
 special_laguerre_polynomial_l_n_scalar_out_forms = KnownForms(
     "TNt", orthogonal_kernels.laguerre_polynomial_l, (-1, 0, 1), (0, 1), writes=2
 )
@@ -1500,6 +1435,27 @@ def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     target = plan.target(out)
     plan.store(orthogonal_kernels.laguerre_polynomial_l(np, x_, n_, out=plan.out(target)), target)
     return out
+
+
+special_legendre_polynomial_p_default_forms = KnownForms("TT", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1))
+
+
+# special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor
+def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
+    x_ = x.array
+    n_ = n.array
+    key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
+    form = special_legendre_polynomial_p_default_forms.get(key)
+    if form is None:
+        form = special_legendre_polynomial_p_default_forms.learn(
+            key,
+            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            x_,
+            n_,
+        )
+    if form.casts:
+        x_, n_ = cast_operands(form, (x_, n_))
+    return known_result(form, orthogonal_kernels.legendre_polynomial_p(np, x_, n_), x_, n_)
 
 
 special_legendre_polynomial_p_out_forms = KnownForms(
@@ -1524,6 +1480,28 @@ def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     return out
 
 
+special_legendre_polynomial_p_x_scalar_forms = KnownForms(
+    "NT", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1)
+)
+
+
+# special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
+    n_ = n.array
+    key = (type(x), x, n_.shape, n_.strides, n_.dtype)
+    form = special_legendre_polynomial_p_x_scalar_forms.get(key)
+    if form is None:
+        form = special_legendre_polynomial_p_x_scalar_forms.learn(
+            key,
+            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            x,
+            n_,
+        )
+    if form.casts:
+        x, n_ = cast_operands(form, (x, n_))
+    return known_result(form, orthogonal_kernels.legendre_polynomial_p(np, x, n_), n_)
+
+
 special_legendre_polynomial_p_x_scalar_out_forms = KnownForms(
     "NTt", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1), writes=2
 )
@@ -1543,6 +1521,28 @@ def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     target = plan.target(out)
     plan.store(orthogonal_kernels.legendre_polynomial_p(np, x_, n_, out=plan.out(target)), target)
     return out
+
+
+special_legendre_polynomial_p_n_scalar_forms = KnownForms(
+    "TN", orthogonal_kernels.legendre_polynomial_p, (-1, 0, 1), (0, 1)
+)
+
+
+# special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype, type(n), n)
+    form = special_legendre_polynomial_p_n_scalar_forms.get(key)
+    if form is None:
+        form = special_legendre_polynomial_p_n_scalar_forms.learn(
+            key,
+            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            x_,
+            n,
+        )
+    if form.casts:
+        x_, n = cast_operands(form, (x_, n))
+    return known_result(form, orthogonal_kernels.legendre_polynomial_p(np, x_, n), x_)
 
 
 special_legendre_polynomial_p_n_scalar_out_forms = KnownForms(

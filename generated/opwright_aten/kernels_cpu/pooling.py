@@ -282,6 +282,67 @@ def avg_pool2d_default(
     )
 
 
+avg_pool2d_out_forms = KnownForms()
+
+
+# avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
+#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
+def avg_pool2d_out(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(stride),
+        tuple(padding),
+        ceil_mode,
+        divisor_override,
+    )
+    form = avg_pool2d_out_forms.get(key)
+    if form is None:
+        plan = rules.pool(
+            self_,
+            2,
+            kernel_size,
+            stride,
+            padding,
+            [1],
+            ceil_mode,
+            name="avg_pool2d",
+            accepts="int64 floating",
+            divisor=divisor_override,
+        )
+        avg_pool2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(
+        pooling_kernels.avg_pool2d(
+            np,
+            self_,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+        ),
+        target,
+    )
+    return out
+
+
 avg_pool3d_default_forms = KnownForms("TIIIV.V", pooling_kernels.avg_pool3d, (-1, 0, 1, 2, 3, 4, 5, 6))
 
 
@@ -343,6 +404,67 @@ def avg_pool3d_default(
     )
 
 
+avg_pool3d_out_forms = KnownForms()
+
+
+# avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
+#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
+def avg_pool3d_out(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        tuple(kernel_size),
+        tuple(stride),
+        tuple(padding),
+        ceil_mode,
+        divisor_override,
+    )
+    form = avg_pool3d_out_forms.get(key)
+    if form is None:
+        plan = rules.pool(
+            self_,
+            3,
+            kernel_size,
+            stride,
+            padding,
+            [1],
+            ceil_mode,
+            name="avg_pool3d",
+            accepts="int64 float32 float64",
+            divisor=divisor_override,
+        )
+        avg_pool3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(
+        pooling_kernels.avg_pool3d(
+            np,
+            self_,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+        ),
+        target,
+    )
+    return out
+
+
 _adaptive_avg_pool2d_default_forms = KnownForms("TI", pooling_kernels.adaptive_avg_pool, (-1, 0, 1))
 
 
@@ -362,6 +484,25 @@ def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor
     return known_result(form, pooling_kernels.adaptive_avg_pool(np, self_, output_size), self_)
 
 
+_adaptive_avg_pool2d_out_forms = KnownForms()
+
+
+# _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _adaptive_avg_pool2d_out_forms.get(key)
+    if form is None:
+        plan = rules.adaptive_pool(self_, 2, output_size, name="_adaptive_avg_pool2d")
+        _adaptive_avg_pool2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(pooling_kernels.adaptive_avg_pool(np, self_, output_size), target)
+    return out
+
+
 _adaptive_avg_pool3d_default_forms = KnownForms("TI", pooling_kernels.adaptive_avg_pool, (-1, 0, 1))
 
 
@@ -379,6 +520,25 @@ def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, pooling_kernels.adaptive_avg_pool(np, self_, output_size), self_)
+
+
+_adaptive_avg_pool3d_out_forms = KnownForms()
+
+
+# _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _adaptive_avg_pool3d_out_forms.get(key)
+    if form is None:
+        plan = rules.adaptive_pool(self_, 3, output_size, name="_adaptive_avg_pool3d")
+        _adaptive_avg_pool3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(pooling_kernels.adaptive_avg_pool(np, self_, output_size), target)
+    return out
 
 
 adaptive_max_pool2d_default_forms = KnownForms("TI", pooling_kernels.adaptive_max_pool, (-1, 0, 1))
@@ -484,6 +644,34 @@ def max_unpool2d_default(self: Tensor, indices: Tensor, output_size: list[int]) 
     return known_result(form, unpooling_kernels.max_unpool2d(np, self_, indices_, output_size), self_, indices_)
 
 
+max_unpool2d_out_forms = KnownForms()
+
+
+# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    self_ = self.array
+    indices_ = indices.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        indices_.shape,
+        indices_.strides,
+        indices_.dtype,
+        tuple(output_size),
+    )
+    form = max_unpool2d_out_forms.get(key)
+    if form is None:
+        plan = rules.unpool(self_, indices_, 2, output_size, name="max_unpool2d")
+        max_unpool2d_out_forms.learn_plan(key, plan, self_, indices_)
+    else:
+        plan = Plan(form, (self_, indices_))
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(unpooling_kernels.max_unpool2d(np, self_, indices_, output_size), target)
+    return out
+
+
 max_unpool3d_default_forms = KnownForms("TTII.", unpooling_kernels.max_unpool3d, (-1, 0, 1, 2, 3, 4))
 
 
@@ -523,6 +711,43 @@ def max_unpool3d_default(
         self_,
         indices_,
     )
+
+
+max_unpool3d_out_forms = KnownForms()
+
+
+# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def max_unpool3d_out(
+    self: Tensor,
+    indices: Tensor,
+    output_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    indices_ = indices.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        indices_.shape,
+        indices_.strides,
+        indices_.dtype,
+        tuple(output_size),
+        tuple(stride),
+    )
+    form = max_unpool3d_out_forms.get(key)
+    if form is None:
+        plan = rules.unpool(self_, indices_, 3, output_size, stride, name="max_unpool3d")
+        max_unpool3d_out_forms.learn_plan(key, plan, self_, indices_)
+    else:
+        plan = Plan(form, (self_, indices_))
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(unpooling_kernels.max_unpool3d(np, self_, indices_, output_size, stride, padding), target)
+    return out
 
 
 fractional_max_pool2d_default_forms = KnownForms("TIIT", unpooling_kernels.fractional_max_pool2d, (-1, 0, 1, 2, 3))
@@ -695,228 +920,3 @@ def fractional_max_pool3d_output(
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, indices
-
-
-avg_pool2d_out_forms = KnownForms()
-
-
-# avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
-def avg_pool2d_out(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        tuple(kernel_size),
-        tuple(stride),
-        tuple(padding),
-        ceil_mode,
-        divisor_override,
-    )
-    form = avg_pool2d_out_forms.get(key)
-    if form is None:
-        plan = rules.pool(
-            self_,
-            2,
-            kernel_size,
-            stride,
-            padding,
-            [1],
-            ceil_mode,
-            name="avg_pool2d",
-            accepts="int64 floating",
-            divisor=divisor_override,
-        )
-        avg_pool2d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(
-        pooling_kernels.avg_pool2d(
-            np,
-            self_,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-        ),
-        target,
-    )
-    return out
-
-
-avg_pool3d_out_forms = KnownForms()
-
-
-# avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
-def avg_pool3d_out(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        tuple(kernel_size),
-        tuple(stride),
-        tuple(padding),
-        ceil_mode,
-        divisor_override,
-    )
-    form = avg_pool3d_out_forms.get(key)
-    if form is None:
-        plan = rules.pool(
-            self_,
-            3,
-            kernel_size,
-            stride,
-            padding,
-            [1],
-            ceil_mode,
-            name="avg_pool3d",
-            accepts="int64 float32 float64",
-            divisor=divisor_override,
-        )
-        avg_pool3d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(
-        pooling_kernels.avg_pool3d(
-            np,
-            self_,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-        ),
-        target,
-    )
-    return out
-
-
-_adaptive_avg_pool2d_out_forms = KnownForms()
-
-
-# _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = _adaptive_avg_pool2d_out_forms.get(key)
-    if form is None:
-        plan = rules.adaptive_pool(self_, 2, output_size, name="_adaptive_avg_pool2d")
-        _adaptive_avg_pool2d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(pooling_kernels.adaptive_avg_pool(np, self_, output_size), target)
-    return out
-
-
-_adaptive_avg_pool3d_out_forms = KnownForms()
-
-
-# _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = _adaptive_avg_pool3d_out_forms.get(key)
-    if form is None:
-        plan = rules.adaptive_pool(self_, 3, output_size, name="_adaptive_avg_pool3d")
-        _adaptive_avg_pool3d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(pooling_kernels.adaptive_avg_pool(np, self_, output_size), target)
-    return out
-
-
-max_unpool2d_out_forms = KnownForms()
-
-
-# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    self_ = self.array
-    indices_ = indices.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        indices_.shape,
-        indices_.strides,
-        indices_.dtype,
-        tuple(output_size),
-    )
-    form = max_unpool2d_out_forms.get(key)
-    if form is None:
-        plan = rules.unpool(self_, indices_, 2, output_size, name="max_unpool2d")
-        max_unpool2d_out_forms.learn_plan(key, plan, self_, indices_)
-    else:
-        plan = Plan(form, (self_, indices_))
-    self_, indices_ = plan.operands
-    target = plan.target(out)
-    plan.store(unpooling_kernels.max_unpool2d(np, self_, indices_, output_size), target)
-    return out
-
-
-max_unpool3d_out_forms = KnownForms()
-
-
-# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
-#     out) -> Tensor(a!)
-def max_unpool3d_out(
-    self: Tensor,
-    indices: Tensor,
-    output_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    indices_ = indices.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        indices_.shape,
-        indices_.strides,
-        indices_.dtype,
-        tuple(output_size),
-        tuple(stride),
-    )
-    form = max_unpool3d_out_forms.get(key)
-    if form is None:
-        plan = rules.unpool(self_, indices_, 3, output_size, stride, name="max_unpool3d")
-        max_unpool3d_out_forms.learn_plan(key, plan, self_, indices_)
-    else:
-        plan = Plan(form, (self_, indices_))
-    self_, indices_ = plan.operands
-    target = plan.target(out)
-    plan.store(unpooling_kernels.max_unpool3d(np, self_, indices_, output_size, stride, padding), target)
-    return out

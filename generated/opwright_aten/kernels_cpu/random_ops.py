@@ -44,6 +44,44 @@ def uniform_default(self: Tensor, from_: float, to: float, generator: Generator 
     return known_result(form, random_kernels.uniform(np, self_, from_, to, generator), self_)
 
 
+uniform_out_forms = KnownForms("TNN.t", random_kernels.uniform, (-1, 0, 1, 2, 3), writes=4)
+
+
+# uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
+    form = uniform_out_forms.get(key)
+    if form is None:
+        plan = rules.uniform(self_, from_, to)
+        uniform_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
+    return out
+
+
+uniform__forms = KnownForms("TNN.", random_kernels.uniform, (-1, 0, 1, 2, 3), writes=0)
+
+
+# uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
+def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
+    form = uniform__forms.get(key)
+    if form is None:
+        plan = rules.uniform(self_, from_, to)
+        uniform__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
+    return self
+
+
 normal_functional_forms = KnownForms("T.N.", random_kernels.normal, (-1, 0, 1, 2, 3))
 
 
@@ -112,6 +150,44 @@ def exponential_default(self: Tensor, lambd: float, generator: Generator | None)
     return known_result(form, distributions_kernels.exponential(np, self_, lambd, generator), self_)
 
 
+exponential_out_forms = KnownForms("TN.t", distributions_kernels.exponential, (-1, 0, 1, 2), writes=3)
+
+
+# exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
+    form = exponential_out_forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "exponential_", "lambda", lambd)
+        exponential_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
+    return out
+
+
+exponential__forms = KnownForms("TN.", distributions_kernels.exponential, (-1, 0, 1, 2), writes=0)
+
+
+# exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
+def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
+    form = exponential__forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "exponential_", "lambda", lambd)
+        exponential__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
+    return self
+
+
 geometric_default_forms = KnownForms("TN.", distributions_kernels.geometric, (-1, 0, 1, 2))
 
 
@@ -125,6 +201,44 @@ def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Te
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.geometric(np, self_, p, generator), self_)
+
+
+geometric_out_forms = KnownForms("TN.t", distributions_kernels.geometric, (-1, 0, 1, 2), writes=3)
+
+
+# geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = geometric_out_forms.get(key)
+    if form is None:
+        plan = rules.geometric(self_, p)
+        geometric_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
+    return out
+
+
+geometric__forms = KnownForms("TN.", distributions_kernels.geometric, (-1, 0, 1, 2), writes=0)
+
+
+# geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
+def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = geometric__forms.get(key)
+    if form is None:
+        plan = rules.geometric(self_, p)
+        geometric__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
+    return self
 
 
 cauchy_default_forms = KnownForms("T.N.", distributions_kernels.cauchy, (-1, 0, 1, 2, 3))
@@ -142,6 +256,44 @@ def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generat
     return known_result(form, distributions_kernels.cauchy(np, self_, median, sigma, generator), self_)
 
 
+cauchy_out_forms = KnownForms("T.N.t", distributions_kernels.cauchy, (-1, 0, 1, 2, 3), writes=4)
+
+
+# cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
+    form = cauchy_out_forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
+        cauchy_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
+    return out
+
+
+cauchy__forms = KnownForms("T.N.", distributions_kernels.cauchy, (-1, 0, 1, 2, 3), writes=0)
+
+
+# cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
+def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
+    form = cauchy__forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
+        cauchy__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
+    return self
+
+
 log_normal_default_forms = KnownForms("T.N.", distributions_kernels.log_normal, (-1, 0, 1, 2, 3))
 
 
@@ -155,6 +307,44 @@ def log_normal_default(self: Tensor, mean: float, std: float, generator: Generat
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.log_normal(np, self_, mean, std, generator), self_)
+
+
+log_normal_out_forms = KnownForms("T.N.t", distributions_kernels.log_normal, (-1, 0, 1, 2, 3), writes=4)
+
+
+# log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
+    form = log_normal_out_forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "log_normal_", "std", std)
+        log_normal_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
+    return out
+
+
+log_normal__forms = KnownForms("T.N.", distributions_kernels.log_normal, (-1, 0, 1, 2, 3), writes=0)
+
+
+# log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
+def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
+    form = log_normal__forms.get(key)
+    if form is None:
+        plan = rules.positive(self_, "log_normal_", "std", std)
+        log_normal__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
+    return self
 
 
 random_from_forms = KnownForms("TVV.", random_kernels.random_between, (-1, 0, 1, 2, 3))
@@ -172,6 +362,44 @@ def random_from(self: Tensor, from_: int, to: int | None, generator: Generator |
     return known_result(form, random_kernels.random_between(np, self_, from_, to, generator), self_)
 
 
+random_from_out_forms = KnownForms("TVV.t", random_kernels.random_between, (-1, 0, 1, 2, 3), writes=4)
+
+
+# random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, from_, to)
+    form = random_from_out_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, from_, to)
+        random_from_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
+    return out
+
+
+random__from_forms = KnownForms("TVV.", random_kernels.random_between, (-1, 0, 1, 2, 3), writes=0)
+
+
+# random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
+def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, from_, to)
+    form = random__from_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, from_, to)
+        random__from_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
+    return self
+
+
 random_to_forms = KnownForms("TV.", random_kernels.random_below, (-1, 0, 1, 2))
 
 
@@ -187,6 +415,44 @@ def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     return known_result(form, random_kernels.random_below(np, self_, to, generator), self_)
 
 
+random_to_out_forms = KnownForms("TV.t", random_kernels.random_below, (-1, 0, 1, 2), writes=3)
+
+
+# random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, to)
+    form = random_to_out_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, 0, to)
+        random_to_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
+    return out
+
+
+random__to_forms = KnownForms("TV.", random_kernels.random_below, (-1, 0, 1, 2), writes=0)
+
+
+# random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
+def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, to)
+    form = random__to_forms.get(key)
+    if form is None:
+        plan = rules.integers(self_, 0, to)
+        random__to_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
+    return self
+
+
 random_default_forms = KnownForms("T.", random_kernels.random_of_dtype, (-1, 0, 1))
 
 
@@ -200,6 +466,44 @@ def random_default(self: Tensor, generator: Generator | None) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.random_of_dtype(np, self_, generator), self_)
+
+
+random_out_forms = KnownForms("T.t", random_kernels.random_of_dtype, (-1, 0, 1), writes=2)
+
+
+# random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = random_out_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="bool integer floating")
+        random_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.random_of_dtype(np, self_, generator, out=plan.out(target)), target)
+    return out
+
+
+random__default_forms = KnownForms("T.", random_kernels.random_of_dtype, (-1, 0, 1), writes=0)
+
+
+# random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+def random__default(self: Tensor, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = random__default_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="bool integer floating")
+        random__default_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(random_kernels.random_of_dtype(np, self_, generator, out=plan.out(target)), target)
+    return self
 
 
 bernoulli_default_forms = KnownForms("T.", random_kernels.bernoulli, (-1, 0, 1))
@@ -219,6 +523,25 @@ def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.bernoulli(np, self_, generator), self_)
+
+
+bernoulli_out_forms = KnownForms("T.t", random_kernels.bernoulli, (-1, 0, 1), writes=2)
+
+
+# bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = bernoulli_out_forms.get(key)
+    if form is None:
+        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
+        bernoulli_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.bernoulli(np, self_, generator, out=plan.out(target)), target)
+    return out
 
 
 bernoulli_p_forms = KnownForms("TN.", random_kernels.bernoulli_of, (-1, 0, 1, 2))
@@ -294,379 +617,6 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Te
     return known_result(form, random_kernels.bernoulli_of(np, self_, p_, generator), self_, p_)
 
 
-poisson_default_forms = KnownForms("T.", distributions_kernels.poisson, (-1, 0, 1))
-
-
-# poisson(Tensor self, Generator? generator=None) -> Tensor
-def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = poisson_default_forms.get(key)
-    if form is None:
-        form = poisson_default_forms.learn(
-            key,
-            rules.overwritten(self_, accepts="floating", memory_format="contiguous_format"),
-            self_,
-        )
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, distributions_kernels.poisson(np, self_, generator), self_)
-
-
-binomial_default_forms = KnownForms("TT.", distributions_kernels.binomial, (-1, 0, 1, 2))
-
-
-# binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
-def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
-    count_ = count.array
-    prob_ = prob.array
-    key = (count_.shape, count_.strides, count_.dtype, prob_.shape, prob_.strides, prob_.dtype)
-    form = binomial_default_forms.get(key)
-    if form is None:
-        form = binomial_default_forms.learn(key, rules.binomial(count_, prob_), count_, prob_)
-    if form.casts:
-        count_, prob_ = cast_operands(form, (count_, prob_))
-    return known_result(form, distributions_kernels.binomial(np, count_, prob_, generator), count_, prob_)
-
-
-multinomial_default_forms = KnownForms("TVV.", distributions_kernels.multinomial, (-1, 0, 1, 2, 3))
-
-
-# multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
-def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, num_samples, replacement)
-    form = multinomial_default_forms.get(key)
-    if form is None:
-        form = multinomial_default_forms.learn(key, rules.multinomial(self_, num_samples, replacement), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, distributions_kernels.multinomial(np, self_, num_samples, replacement, generator), self_)
-
-
-uniform_out_forms = KnownForms("TNN.t", random_kernels.uniform, (-1, 0, 1, 2, 3), writes=4)
-
-
-# uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
-    form = uniform_out_forms.get(key)
-    if form is None:
-        plan = rules.uniform(self_, from_, to)
-        uniform_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
-    return out
-
-
-uniform__forms = KnownForms("TNN.", random_kernels.uniform, (-1, 0, 1, 2, 3), writes=0)
-
-
-# uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
-def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
-    form = uniform__forms.get(key)
-    if form is None:
-        plan = rules.uniform(self_, from_, to)
-        uniform__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
-    return self
-
-
-exponential_out_forms = KnownForms("TN.t", distributions_kernels.exponential, (-1, 0, 1, 2), writes=3)
-
-
-# exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
-    form = exponential_out_forms.get(key)
-    if form is None:
-        plan = rules.positive(self_, "exponential_", "lambda", lambd)
-        exponential_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
-    return out
-
-
-exponential__forms = KnownForms("TN.", distributions_kernels.exponential, (-1, 0, 1, 2), writes=0)
-
-
-# exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
-def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
-    form = exponential__forms.get(key)
-    if form is None:
-        plan = rules.positive(self_, "exponential_", "lambda", lambd)
-        exponential__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
-    return self
-
-
-geometric_out_forms = KnownForms("TN.t", distributions_kernels.geometric, (-1, 0, 1, 2), writes=3)
-
-
-# geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
-    form = geometric_out_forms.get(key)
-    if form is None:
-        plan = rules.geometric(self_, p)
-        geometric_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
-    return out
-
-
-geometric__forms = KnownForms("TN.", distributions_kernels.geometric, (-1, 0, 1, 2), writes=0)
-
-
-# geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
-def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
-    form = geometric__forms.get(key)
-    if form is None:
-        plan = rules.geometric(self_, p)
-        geometric__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
-    return self
-
-
-cauchy_out_forms = KnownForms("T.N.t", distributions_kernels.cauchy, (-1, 0, 1, 2, 3), writes=4)
-
-
-# cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
-    form = cauchy_out_forms.get(key)
-    if form is None:
-        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
-        cauchy_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
-    return out
-
-
-cauchy__forms = KnownForms("T.N.", distributions_kernels.cauchy, (-1, 0, 1, 2, 3), writes=0)
-
-
-# cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
-def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
-    form = cauchy__forms.get(key)
-    if form is None:
-        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
-        cauchy__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
-    return self
-
-
-log_normal_out_forms = KnownForms("T.N.t", distributions_kernels.log_normal, (-1, 0, 1, 2, 3), writes=4)
-
-
-# log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
-    form = log_normal_out_forms.get(key)
-    if form is None:
-        plan = rules.positive(self_, "log_normal_", "std", std)
-        log_normal_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
-    return out
-
-
-log_normal__forms = KnownForms("T.N.", distributions_kernels.log_normal, (-1, 0, 1, 2, 3), writes=0)
-
-
-# log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
-def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(std), std)
-    form = log_normal__forms.get(key)
-    if form is None:
-        plan = rules.positive(self_, "log_normal_", "std", std)
-        log_normal__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
-    return self
-
-
-random_from_out_forms = KnownForms("TVV.t", random_kernels.random_between, (-1, 0, 1, 2, 3), writes=4)
-
-
-# random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, from_, to)
-    form = random_from_out_forms.get(key)
-    if form is None:
-        plan = rules.integers(self_, from_, to)
-        random_from_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
-    return out
-
-
-random__from_forms = KnownForms("TVV.", random_kernels.random_between, (-1, 0, 1, 2, 3), writes=0)
-
-
-# random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
-def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, from_, to)
-    form = random__from_forms.get(key)
-    if form is None:
-        plan = rules.integers(self_, from_, to)
-        random__from_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
-    return self
-
-
-random_to_out_forms = KnownForms("TV.t", random_kernels.random_below, (-1, 0, 1, 2), writes=3)
-
-
-# random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, to)
-    form = random_to_out_forms.get(key)
-    if form is None:
-        plan = rules.integers(self_, 0, to)
-        random_to_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
-    return out
-
-
-random__to_forms = KnownForms("TV.", random_kernels.random_below, (-1, 0, 1, 2), writes=0)
-
-
-# random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
-def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, to)
-    form = random__to_forms.get(key)
-    if form is None:
-        plan = rules.integers(self_, 0, to)
-        random__to_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
-    return self
-
-
-random_out_forms = KnownForms("T.t", random_kernels.random_of_dtype, (-1, 0, 1), writes=2)
-
-
-# random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = random_out_forms.get(key)
-    if form is None:
-        plan = rules.overwritten(self_, accepts="bool integer floating")
-        random_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.random_of_dtype(np, self_, generator, out=plan.out(target)), target)
-    return out
-
-
-random__default_forms = KnownForms("T.", random_kernels.random_of_dtype, (-1, 0, 1), writes=0)
-
-
-# random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-def random__default(self: Tensor, generator: Generator | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = random__default_forms.get(key)
-    if form is None:
-        plan = rules.overwritten(self_, accepts="bool integer floating")
-        random__default_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(random_kernels.random_of_dtype(np, self_, generator, out=plan.out(target)), target)
-    return self
-
-
-bernoulli_out_forms = KnownForms("T.t", random_kernels.bernoulli, (-1, 0, 1), writes=2)
-
-
-# bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = bernoulli_out_forms.get(key)
-    if form is None:
-        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
-        bernoulli_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.bernoulli(np, self_, generator, out=plan.out(target)), target)
-    return out
-
-
 bernoulli_Tensor_out_forms = KnownForms("TT.t", random_kernels.bernoulli_of, (-1, 0, 1, 2), (0,), writes=3)
 
 
@@ -707,6 +657,25 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     return self
 
 
+poisson_default_forms = KnownForms("T.", distributions_kernels.poisson, (-1, 0, 1))
+
+
+# poisson(Tensor self, Generator? generator=None) -> Tensor
+def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = poisson_default_forms.get(key)
+    if form is None:
+        form = poisson_default_forms.learn(
+            key,
+            rules.overwritten(self_, accepts="floating", memory_format="contiguous_format"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, distributions_kernels.poisson(np, self_, generator), self_)
+
+
 poisson_out_forms = KnownForms("T.t", distributions_kernels.poisson, (-1, 0, 1), writes=2)
 
 
@@ -724,6 +693,22 @@ def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tenso
     target = plan.target(out)
     plan.store(distributions_kernels.poisson(np, self_, generator, out=plan.out(target)), target)
     return out
+
+
+binomial_default_forms = KnownForms("TT.", distributions_kernels.binomial, (-1, 0, 1, 2))
+
+
+# binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
+def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
+    count_ = count.array
+    prob_ = prob.array
+    key = (count_.shape, count_.strides, count_.dtype, prob_.shape, prob_.strides, prob_.dtype)
+    form = binomial_default_forms.get(key)
+    if form is None:
+        form = binomial_default_forms.learn(key, rules.binomial(count_, prob_), count_, prob_)
+    if form.casts:
+        count_, prob_ = cast_operands(form, (count_, prob_))
+    return known_result(form, distributions_kernels.binomial(np, count_, prob_, generator), count_, prob_)
 
 
 binomial_out_forms = KnownForms("TT.t", distributions_kernels.binomial, (-1, 0, 1, 2), writes=3)
@@ -744,6 +729,21 @@ def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: 
     target = plan.target(out)
     plan.store(distributions_kernels.binomial(np, count_, prob_, generator, out=plan.out(target)), target)
     return out
+
+
+multinomial_default_forms = KnownForms("TVV.", distributions_kernels.multinomial, (-1, 0, 1, 2, 3))
+
+
+# multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
+def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, num_samples, replacement)
+    form = multinomial_default_forms.get(key)
+    if form is None:
+        form = multinomial_default_forms.learn(key, rules.multinomial(self_, num_samples, replacement), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, distributions_kernels.multinomial(np, self_, num_samples, replacement, generator), self_)
 
 
 multinomial_out_forms = KnownForms()

@@ -30,6 +30,25 @@ def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     return known_result(form, reductions_kernels.whole_total(np, self_, dtype), self_)
 
 
+sum_out_forms = KnownForms()
+
+
+# sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dtype)
+    form = sum_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+        sum_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_total(np, self_, dtype), target)
+    return out
+
+
 sum_dim_IntList_forms = KnownForms("TIVV", reductions_kernels.total, (-1, 0, 1, 2, 3))
 
 
@@ -47,6 +66,25 @@ def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.total(np, self_, dim, keepdim, dtype), self_)
+
+
+sum_IntList_out_forms = KnownForms()
+
+
+# sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = sum_IntList_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+        sum_IntList_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.total(np, self_, dim, keepdim, dtype), target)
+    return out
 
 
 prod_default_forms = KnownForms("TV", reductions_kernels.whole_product, (-1, 0, 1))
@@ -68,6 +106,25 @@ def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     return known_result(form, reductions_kernels.whole_product(np, self_, dtype), self_)
 
 
+prod_out_forms = KnownForms()
+
+
+# prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dtype)
+    form = prod_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+        prod_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_product(np, self_, dtype), target)
+    return out
+
+
 prod_dim_int_forms = KnownForms("TVVV", reductions_kernels.product, (-1, 0, 1, 2, 3))
 
 
@@ -85,6 +142,25 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.product(np, self_, dim, keepdim, dtype), self_)
+
+
+prod_int_out_forms = KnownForms()
+
+
+# prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim, dtype)
+    form = prod_int_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+        prod_int_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.product(np, self_, dim, keepdim, dtype), target)
+    return out
 
 
 mean_default_forms = KnownForms("TV", reductions_kernels.whole_average, (-1, 0, 1))
@@ -144,6 +220,25 @@ def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
     return known_result(form, reductions_kernels.average(np, self_, dim, keepdim, dtype), self_)
 
 
+mean_out_forms = KnownForms()
+
+
+# mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = mean_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="float_only")
+        mean_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.average(np, self_, dim, keepdim, dtype), target)
+    return out
+
+
 amax_default_forms = KnownForms("TIV", reductions_kernels.largest, (-1, 0, 1, 2))
 
 
@@ -163,6 +258,25 @@ def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.largest(np, self_, dim, keepdim), self_)
 
 
+amax_out_forms = KnownForms()
+
+
+# amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = amax_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+        amax_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.largest(np, self_, dim, keepdim), target)
+    return out
+
+
 amin_default_forms = KnownForms("TIV", reductions_kernels.smallest, (-1, 0, 1, 2))
 
 
@@ -180,6 +294,25 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.smallest(np, self_, dim, keepdim), self_)
+
+
+amin_out_forms = KnownForms()
+
+
+# amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = amin_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+        amin_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.smallest(np, self_, dim, keepdim), target)
+    return out
 
 
 any_default_forms = KnownForms("T", np.ndarray.any, (0,))
@@ -239,6 +372,25 @@ def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
 
 
+any_out_forms = KnownForms()
+
+
+# any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = any_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
+        any_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
+    return out
+
+
 any_dims_forms = KnownForms("TIV", reductions_kernels.truth_of_any, (-1, 0, 1, 2))
 
 
@@ -256,6 +408,25 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
+
+
+any_dims_out_forms = KnownForms()
+
+
+# any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = any_dims_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+        any_dims_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
+    return out
 
 
 all_default_forms = KnownForms("T", np.ndarray.all, (0,))
@@ -315,6 +486,25 @@ def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
 
 
+all_out_forms = KnownForms()
+
+
+# all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = all_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
+        all_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
+    return out
+
+
 all_dims_forms = KnownForms("TIV", reductions_kernels.truth_of_all, (-1, 0, 1, 2))
 
 
@@ -332,6 +522,25 @@ def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
+
+
+all_dims_out_forms = KnownForms()
+
+
+# all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = all_dims_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+        all_dims_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
+    return out
 
 
 argmax_default_forms = KnownForms("TVV", reductions_kernels.position_of_largest, (-1, 0, 1, 2))
@@ -353,6 +562,25 @@ def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     return known_result(form, reductions_kernels.position_of_largest(np, self_, dim, keepdim), self_)
 
 
+argmax_out_forms = KnownForms()
+
+
+# argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = argmax_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        argmax_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.position_of_largest(np, self_, dim, keepdim), target)
+    return out
+
+
 argmin_default_forms = KnownForms("TVV", reductions_kernels.position_of_smallest, (-1, 0, 1, 2))
 
 
@@ -370,6 +598,25 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.position_of_smallest(np, self_, dim, keepdim), self_)
+
+
+argmin_out_forms = KnownForms()
+
+
+# argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
+    form = argmin_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        argmin_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.position_of_smallest(np, self_, dim, keepdim), target)
+    return out
 
 
 max_default_forms = KnownForms("T", np.ndarray.max, (0,))
@@ -547,6 +794,26 @@ def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
     return known_result(form, reductions_kernels.variance(np, self_, dim, correction, keepdim), self_)
 
 
+var_correction_out_forms = KnownForms()
+
+
+# var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = var_correction_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        var_correction_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.variance(np, self_, dim, correction, keepdim), target)
+    return out
+
+
 std_correction_forms = KnownForms("TI.V", reductions_kernels.deviation, (-1, 0, 1, 2, 3))
 
 
@@ -564,6 +831,26 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.deviation(np, self_, dim, correction, keepdim), self_)
+
+
+std_correction_out_forms = KnownForms()
+
+
+# std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+    form = std_correction_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        std_correction_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.deviation(np, self_, dim, correction, keepdim), target)
+    return out
 
 
 nansum_default_forms = KnownForms("TIVV", reductions_kernels.total_without_nan, (-1, 0, 1, 2, 3))
@@ -585,6 +872,32 @@ def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DT
     return known_result(form, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), self_)
 
 
+nansum_out_forms = KnownForms()
+
+
+# nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
+    form = nansum_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(
+            self_,
+            dim,
+            keepdim,
+            compute_dtype=dtype,
+            kind="int_to_long",
+            accepts="bool integer floating",
+        )
+        nansum_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), target)
+    return out
+
+
 count_nonzero_dim_IntList_forms = KnownForms("TI", reductions_kernels.number_of_nonzero, (-1, 0, 1))
 
 
@@ -600,6 +913,25 @@ def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
     return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
 
 
+count_nonzero_dim_IntList_out_forms = KnownForms()
+
+
+# count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
+def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
+    form = count_nonzero_dim_IntList_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, False, kind="long")
+        count_nonzero_dim_IntList_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.number_of_nonzero(np, self_, dim), target)
+    return out
+
+
 count_nonzero_default_forms = KnownForms("TV", reductions_kernels.number_of_nonzero, (-1, 0, 1))
 
 
@@ -613,6 +945,25 @@ def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
+
+
+count_nonzero_out_forms = KnownForms()
+
+
+# count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
+def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim)
+    form = count_nonzero_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, False, kind="long")
+        count_nonzero_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.number_of_nonzero(np, self_, dim), target)
+    return out
 
 
 logsumexp_default_forms = KnownForms("TIV", reductions_kernels.logsumexp, (-1, 0, 1, 2))
@@ -632,6 +983,25 @@ def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.logsumexp(np, self_, dim, keepdim), self_)
+
+
+logsumexp_out_forms = KnownForms()
+
+
+# logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = logsumexp_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float", combines=True)
+        logsumexp_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.logsumexp(np, self_, dim, keepdim), target)
+    return out
 
 
 aminmax_default_forms = KnownForms("TVV", reductions_kernels.smallest_and_largest, (-1, 0, 1, 2))
@@ -692,6 +1062,33 @@ def linalg_vector_norm_default(
     return known_result(form, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), self_)
 
 
+linalg_vector_norm_out_forms = KnownForms()
+
+
+# linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
+#     dtype=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_vector_norm_out(
+    self: Tensor,
+    ord: Any,
+    dim: list[int] | None,
+    keepdim: bool,
+    dtype: DType | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(ord), ord, None if dim is None else tuple(dim), keepdim, dtype)
+    form = linalg_vector_norm_out_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, ord, dim, keepdim, compute_dtype=dtype)
+        linalg_vector_norm_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), target)
+    return out
+
+
 norm_Scalar_forms = KnownForms("TN", reductions_kernels.whole_norm, (-1, 0, 1))
 
 
@@ -705,6 +1102,25 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.whole_norm(np, self_, p), self_)
+
+
+norm_Scalar_out_forms = KnownForms()
+
+
+# norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
+def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
+    form = norm_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p)
+        norm_Scalar_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_norm(np, self_, p), target)
+    return out
 
 
 norm_ScalarOpt_dtype_forms = KnownForms("TNV", reductions_kernels.whole_norm, (-1, 0, 1, 2))
@@ -722,6 +1138,25 @@ def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
     return known_result(form, reductions_kernels.whole_norm(np, self_, p, dtype), self_)
 
 
+norm_ScalarOpt_dtype_out_forms = KnownForms()
+
+
+# norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
+def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p, dtype)
+    form = norm_ScalarOpt_dtype_out_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p, compute_dtype=dtype)
+        norm_ScalarOpt_dtype_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_norm(np, self_, p, dtype), target)
+    return out
+
+
 norm_ScalarOpt_dim_forms = KnownForms("TNIV", reductions_kernels.vector_norm, (-1, 0, 1, 2, 3))
 
 
@@ -735,6 +1170,25 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.vector_norm(np, self_, p, dim, keepdim), self_)
+
+
+norm_out_forms = KnownForms()
+
+
+# norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim)
+    form = norm_out_forms.get(key)
+    if form is None:
+        plan = rules.norm(self_, p, dim, keepdim)
+        norm_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.vector_norm(np, self_, p, dim, keepdim), target)
+    return out
 
 
 norm_ScalarOpt_dim_dtype_forms = KnownForms("TNIVV", reductions_kernels.vector_norm, (-1, 0, 1, 2, 3, 4))
@@ -789,6 +1243,27 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
+# var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
+#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def var_mean_correction_out(
+    self: Tensor,
+    dim: list[int] | None,
+    correction: Any,
+    keepdim: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    (self_,) = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    result0, result1 = results_of(reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return out0, out1
+
+
 std_mean_correction_forms = KnownForms("TI.V", reductions_kernels.deviation_and_mean, (-1, 0, 1, 2, 3))
 
 
@@ -807,6 +1282,27 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
 
 
+# std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
+#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def std_mean_correction_out(
+    self: Tensor,
+    dim: list[int] | None,
+    correction: Any,
+    keepdim: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    (self_,) = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    result0, result1 = results_of(reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return out0, out1
+
+
 cumsum_default_forms = KnownForms("TVV", scans_kernels.running_total, (-1, 0, 1, 2))
 
 
@@ -822,6 +1318,44 @@ def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return known_result(form, scans_kernels.running_total(np, self_, dim, dtype), self_)
 
 
+cumsum_out_forms = KnownForms("TVVt", scans_kernels.running_total, (-1, 0, 1, 2), writes=3)
+
+
+# cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumsum_out_forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        cumsum_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
+    return out
+
+
+cumsum__forms = KnownForms("TVV", scans_kernels.running_total, (-1, 0, 1, 2), writes=0)
+
+
+# cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
+def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumsum__forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        cumsum__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
+    return self
+
+
 cumprod_default_forms = KnownForms("TVV", scans_kernels.running_product, (-1, 0, 1, 2))
 
 
@@ -835,6 +1369,44 @@ def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, scans_kernels.running_product(np, self_, dim, dtype), self_)
+
+
+cumprod_out_forms = KnownForms("TVVt", scans_kernels.running_product, (-1, 0, 1, 2), writes=3)
+
+
+# cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumprod_out_forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        cumprod_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
+    return out
+
+
+cumprod__forms = KnownForms("TVV", scans_kernels.running_product, (-1, 0, 1, 2), writes=0)
+
+
+# cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
+def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
+    form = cumprod__forms.get(key)
+    if form is None:
+        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        cumprod__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
+    return self
 
 
 cummax_default_forms = KnownForms("TV", scans_kernels.running_largest, (-1, 0, 1))
@@ -918,597 +1490,6 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
     return known_result(form, scans_kernels.running_logsumexp(np, self_, dim), self_)
 
 
-hash_tensor_forms = KnownForms("TIV.", reductions_kernels.hash_of_elements, (-1, 0, 1, 2, 3))
-
-
-# hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
-def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
-    form = hash_tensor_forms.get(key)
-    if form is None:
-        form = hash_tensor_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating"),
-            self_,
-        )
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, reductions_kernels.hash_of_elements(np, self_, dim, keepdim, mode), self_)
-
-
-sum_out_forms = KnownForms()
-
-
-# sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dtype)
-    form = sum_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
-        sum_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.whole_total(np, self_, dtype), target)
-    return out
-
-
-sum_IntList_out_forms = KnownForms()
-
-
-# sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
-    form = sum_IntList_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
-        sum_IntList_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.total(np, self_, dim, keepdim, dtype), target)
-    return out
-
-
-prod_out_forms = KnownForms()
-
-
-# prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dtype)
-    form = prod_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
-        prod_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.whole_product(np, self_, dtype), target)
-    return out
-
-
-prod_int_out_forms = KnownForms()
-
-
-# prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim, dtype)
-    form = prod_int_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
-        prod_int_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.product(np, self_, dim, keepdim, dtype), target)
-    return out
-
-
-mean_out_forms = KnownForms()
-
-
-# mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
-    form = mean_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="float_only")
-        mean_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.average(np, self_, dim, keepdim, dtype), target)
-    return out
-
-
-amax_out_forms = KnownForms()
-
-
-# amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
-    form = amax_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
-        amax_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.largest(np, self_, dim, keepdim), target)
-    return out
-
-
-amin_out_forms = KnownForms()
-
-
-# amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
-    form = amin_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
-        amin_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.smallest(np, self_, dim, keepdim), target)
-    return out
-
-
-any_out_forms = KnownForms()
-
-
-# any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
-    form = any_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
-        any_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
-    return out
-
-
-any_dims_out_forms = KnownForms()
-
-
-# any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = any_dims_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
-        any_dims_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
-    return out
-
-
-all_out_forms = KnownForms()
-
-
-# all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
-    form = all_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
-        all_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
-    return out
-
-
-all_dims_out_forms = KnownForms()
-
-
-# all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = all_dims_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
-        all_dims_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
-    return out
-
-
-argmax_out_forms = KnownForms()
-
-
-# argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
-    form = argmax_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-        argmax_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.position_of_largest(np, self_, dim, keepdim), target)
-    return out
-
-
-argmin_out_forms = KnownForms()
-
-
-# argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
-    form = argmin_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-        argmin_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.position_of_smallest(np, self_, dim, keepdim), target)
-    return out
-
-
-var_correction_out_forms = KnownForms()
-
-
-# var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = var_correction_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
-        var_correction_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.variance(np, self_, dim, correction, keepdim), target)
-    return out
-
-
-std_correction_out_forms = KnownForms()
-
-
-# std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
-    form = std_correction_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
-        std_correction_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.deviation(np, self_, dim, correction, keepdim), target)
-    return out
-
-
-nansum_out_forms = KnownForms()
-
-
-# nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
-    form = nansum_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(
-            self_,
-            dim,
-            keepdim,
-            compute_dtype=dtype,
-            kind="int_to_long",
-            accepts="bool integer floating",
-        )
-        nansum_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), target)
-    return out
-
-
-count_nonzero_dim_IntList_out_forms = KnownForms()
-
-
-# count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
-def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
-    form = count_nonzero_dim_IntList_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, False, kind="long")
-        count_nonzero_dim_IntList_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.number_of_nonzero(np, self_, dim), target)
-    return out
-
-
-count_nonzero_out_forms = KnownForms()
-
-
-# count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
-def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim)
-    form = count_nonzero_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, False, kind="long")
-        count_nonzero_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.number_of_nonzero(np, self_, dim), target)
-    return out
-
-
-logsumexp_out_forms = KnownForms()
-
-
-# logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
-    form = logsumexp_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float", combines=True)
-        logsumexp_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.logsumexp(np, self_, dim, keepdim), target)
-    return out
-
-
-linalg_vector_norm_out_forms = KnownForms()
-
-
-# linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
-#     dtype=None, Tensor(a!) out) -> Tensor(a!)
-def linalg_vector_norm_out(
-    self: Tensor,
-    ord: Any,
-    dim: list[int] | None,
-    keepdim: bool,
-    dtype: DType | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(ord), ord, None if dim is None else tuple(dim), keepdim, dtype)
-    form = linalg_vector_norm_out_forms.get(key)
-    if form is None:
-        plan = rules.norm(self_, ord, dim, keepdim, compute_dtype=dtype)
-        linalg_vector_norm_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), target)
-    return out
-
-
-norm_Scalar_out_forms = KnownForms()
-
-
-# norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
-def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(p), p)
-    form = norm_Scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.norm(self_, p)
-        norm_Scalar_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.whole_norm(np, self_, p), target)
-    return out
-
-
-norm_ScalarOpt_dtype_out_forms = KnownForms()
-
-
-# norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
-def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(p), p, dtype)
-    form = norm_ScalarOpt_dtype_out_forms.get(key)
-    if form is None:
-        plan = rules.norm(self_, p, compute_dtype=dtype)
-        norm_ScalarOpt_dtype_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.whole_norm(np, self_, p, dtype), target)
-    return out
-
-
-norm_out_forms = KnownForms()
-
-
-# norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim)
-    form = norm_out_forms.get(key)
-    if form is None:
-        plan = rules.norm(self_, p, dim, keepdim)
-        norm_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.vector_norm(np, self_, p, dim, keepdim), target)
-    return out
-
-
-# var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
-#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def var_mean_correction_out(
-    self: Tensor,
-    dim: list[int] | None,
-    correction: Any,
-    keepdim: bool,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
-    (self_,) = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    result0, result1 = results_of(reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim), 2)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return out0, out1
-
-
-# std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
-#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def std_mean_correction_out(
-    self: Tensor,
-    dim: list[int] | None,
-    correction: Any,
-    keepdim: bool,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
-    (self_,) = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    result0, result1 = results_of(reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim), 2)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return out0, out1
-
-
-cumsum_out_forms = KnownForms("TVVt", scans_kernels.running_total, (-1, 0, 1, 2), writes=3)
-
-
-# cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
-    form = cumsum_out_forms.get(key)
-    if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
-        cumsum_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
-    return out
-
-
-cumsum__forms = KnownForms("TVV", scans_kernels.running_total, (-1, 0, 1, 2), writes=0)
-
-
-# cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
-    form = cumsum__forms.get(key)
-    if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
-        cumsum__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
-    return self
-
-
-cumprod_out_forms = KnownForms("TVVt", scans_kernels.running_product, (-1, 0, 1, 2), writes=3)
-
-
-# cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
-    form = cumprod_out_forms.get(key)
-    if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
-        cumprod_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
-    return out
-
-
-cumprod__forms = KnownForms("TVV", scans_kernels.running_product, (-1, 0, 1, 2), writes=0)
-
-
-# cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
-    form = cumprod__forms.get(key)
-    if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
-        cumprod__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
-    return self
-
-
 logcumsumexp_out_forms = KnownForms()
 
 
@@ -1526,3 +1507,22 @@ def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(scans_kernels.running_logsumexp(np, self_, dim), target)
     return out
+
+
+hash_tensor_forms = KnownForms("TIV.", reductions_kernels.hash_of_elements, (-1, 0, 1, 2, 3))
+
+
+# hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
+def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
+    form = hash_tensor_forms.get(key)
+    if form is None:
+        form = hash_tensor_forms.learn(
+            key,
+            rules.reduce(self_, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating"),
+            self_,
+        )
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, reductions_kernels.hash_of_elements(np, self_, dim, keepdim, mode), self_)

@@ -37,6 +37,25 @@ def flip_default(self: Tensor, dims: list[int]) -> Tensor:
     return known_result(form, rearranging_kernels.flip(np, self_, dims), self_)
 
 
+flip_out_forms = KnownForms()
+
+
+# flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
+def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dims))
+    form = flip_out_forms.get(key)
+    if form is None:
+        plan = rules.flipped(self_, dims)
+        flip_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.flip(np, self_, dims), target)
+    return out
+
+
 roll_default_forms = KnownForms("TII", rearranging_kernels.roll, (-1, 0, 1, 2))
 
 
@@ -50,6 +69,25 @@ def roll_default(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.roll(np, self_, shifts, dims), self_)
+
+
+roll_out_forms = KnownForms()
+
+
+# roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
+def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(shifts), tuple(dims))
+    form = roll_out_forms.get(key)
+    if form is None:
+        plan = rules.rolled(self_, shifts, dims)
+        roll_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.roll(np, self_, shifts, dims), target)
+    return out
 
 
 rot90_default_forms = KnownForms("TVI", rearranging_kernels.rot90, (-1, 0, 1, 2))
@@ -67,6 +105,25 @@ def rot90_default(self: Tensor, k: int, dims: list[int]) -> Tensor:
     return known_result(form, rearranging_kernels.rot90(np, self_, k, dims), self_)
 
 
+rot90_out_forms = KnownForms()
+
+
+# rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
+def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, k, tuple(dims))
+    form = rot90_out_forms.get(key)
+    if form is None:
+        plan = rules.rotated(self_, k, dims)
+        rot90_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.rot90(np, self_, k, dims), target)
+    return out
+
+
 channel_shuffle_default_forms = KnownForms("TV", rearranging_kernels.channel_shuffle, (-1, 0, 1))
 
 
@@ -80,6 +137,25 @@ def channel_shuffle_default(self: Tensor, groups: int) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.channel_shuffle(np, self_, groups), self_)
+
+
+channel_shuffle_out_forms = KnownForms()
+
+
+# channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
+def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, groups)
+    form = channel_shuffle_out_forms.get(key)
+    if form is None:
+        plan = rules.shuffled(self_, groups)
+        channel_shuffle_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.channel_shuffle(np, self_, groups), target)
+    return out
 
 
 pixel_shuffle_default_forms = KnownForms("TV", rearranging_kernels.pixel_shuffle, (-1, 0, 1))
@@ -97,6 +173,25 @@ def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
     return known_result(form, rearranging_kernels.pixel_shuffle(np, self_, upscale_factor), self_)
 
 
+pixel_shuffle_out_forms = KnownForms()
+
+
+# pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
+def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, upscale_factor)
+    form = pixel_shuffle_out_forms.get(key)
+    if form is None:
+        plan = rules.pixels_from_channels(self_, upscale_factor)
+        pixel_shuffle_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.pixel_shuffle(np, self_, upscale_factor), target)
+    return out
+
+
 pixel_unshuffle_default_forms = KnownForms("TV", rearranging_kernels.pixel_unshuffle, (-1, 0, 1))
 
 
@@ -110,6 +205,25 @@ def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor), self_)
+
+
+pixel_unshuffle_out_forms = KnownForms()
+
+
+# pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
+def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, downscale_factor)
+    form = pixel_unshuffle_out_forms.get(key)
+    if form is None:
+        plan = rules.channels_from_pixels(self_, downscale_factor)
+        pixel_unshuffle_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor), target)
+    return out
 
 
 narrow_copy_default_forms = KnownForms("TVVV", rearranging_kernels.narrow_copy, (-1, 0, 1, 2, 3))
@@ -127,6 +241,25 @@ def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tens
     return known_result(form, rearranging_kernels.narrow_copy(np, self_, dim, start, length), self_)
 
 
+narrow_copy_out_forms = KnownForms()
+
+
+# narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
+def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, dim, start, length)
+    form = narrow_copy_out_forms.get(key)
+    if form is None:
+        plan = rules.narrowed(self_, dim, start, length)
+        narrow_copy_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.narrow_copy(np, self_, dim, start, length), target)
+    return out
+
+
 repeat_default_forms = KnownForms("TI", rearranging_kernels.repeat, (-1, 0, 1))
 
 
@@ -140,6 +273,25 @@ def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.repeat(np, self_, repeats), self_)
+
+
+repeat_out_forms = KnownForms()
+
+
+# repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
+def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(repeats))
+    form = repeat_out_forms.get(key)
+    if form is None:
+        plan = rules.repeated(self_, repeats)
+        repeat_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.repeat(np, self_, repeats), target)
+    return out
 
 
 # repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
@@ -162,6 +314,25 @@ def block_diag_default(tensors: list[Tensor]) -> Tensor:
     return known_result(form, rearranging_kernels.block_diag(np, tensors_), *tensors_)
 
 
+block_diag_out_forms = KnownForms()
+
+
+# block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
+def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    key = tuple([(item.shape, item.strides, item.dtype) for item in tensors_])
+    form = block_diag_out_forms.get(key)
+    if form is None:
+        plan = rules.block_diagonal(tensors_)
+        block_diag_out_forms.learn_plan(key, plan, *tensors_)
+    else:
+        plan = Plan(form, tensors_)
+    tensors_ = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.block_diag(np, tensors_), target)
+    return out
+
+
 diag_embed_default_forms = KnownForms("TVVV", rearranging_kernels.diag_embed, (-1, 0, 1, 2, 3))
 
 
@@ -175,6 +346,25 @@ def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tenso
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2), self_)
+
+
+diag_embed_out_forms = KnownForms()
+
+
+# diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
+def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, offset, dim1, dim2)
+    form = diag_embed_out_forms.get(key)
+    if form is None:
+        plan = rules.with_diagonal(self_, offset, dim1, dim2)
+        diag_embed_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2), target)
+    return out
 
 
 tril_indices_default_forms = KnownForms("VVVV.V.", rearranging_kernels.tril_indices, (-1, 0, 1, 2, 3, 4, 5, 6))
@@ -246,338 +436,6 @@ def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None
     return known_result(form, rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step), self_, src_)
 
 
-select_scatter_default_forms = KnownForms("TTVV", rearranging_kernels.select_scatter, (-1, 0, 1, 2, 3))
-
-
-# select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
-def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    self_ = self.array
-    src_ = src.array
-    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, dim, index)
-    form = select_scatter_default_forms.get(key)
-    if form is None:
-        form = select_scatter_default_forms.learn(key, rules.selection_overlaid(self_, src_, dim, index), self_, src_)
-    if form.casts:
-        self_, src_ = cast_operands(form, (self_, src_))
-    return known_result(form, rearranging_kernels.select_scatter(np, self_, src_, dim, index), self_, src_)
-
-
-diagonal_scatter_default_forms = KnownForms("TTVVV", rearranging_kernels.diagonal_scatter, (-1, 0, 1, 2, 3, 4))
-
-
-# diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
-def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    self_ = self.array
-    src_ = src.array
-    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, offset, dim1, dim2)
-    form = diagonal_scatter_default_forms.get(key)
-    if form is None:
-        form = diagonal_scatter_default_forms.learn(
-            key,
-            rules.diagonal_overlaid(self_, src_, offset, dim1, dim2),
-            self_,
-            src_,
-        )
-    if form.casts:
-        self_, src_ = cast_operands(form, (self_, src_))
-    return known_result(form, rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2), self_, src_)
-
-
-constant_pad_nd_default_forms = KnownForms("TIN", padding_kernels.constant_pad, (-1, 0, 1, 2))
-
-
-# constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
-def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(pad), type(value), value)
-    form = constant_pad_nd_default_forms.get(key)
-    if form is None:
-        form = constant_pad_nd_default_forms.learn(key, rules.padded(self_, pad, value=value), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, padding_kernels.constant_pad(np, self_, pad, value), self_)
-
-
-reflection_pad1d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
-
-
-# reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
-    form = reflection_pad1d_default_forms.get(key)
-    if form is None:
-        form = reflection_pad1d_default_forms.learn(key, rules.reflected(self_, padding, spatial=1), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
-
-
-reflection_pad2d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
-
-
-# reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
-    form = reflection_pad2d_default_forms.get(key)
-    if form is None:
-        form = reflection_pad2d_default_forms.learn(key, rules.reflected(self_, padding, spatial=2), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
-
-
-reflection_pad3d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
-
-
-# reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
-    form = reflection_pad3d_default_forms.get(key)
-    if form is None:
-        form = reflection_pad3d_default_forms.learn(key, rules.reflected(self_, padding, spatial=3), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
-
-
-replication_pad1d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
-
-
-# replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
-    form = replication_pad1d_default_forms.get(key)
-    if form is None:
-        form = replication_pad1d_default_forms.learn(key, rules.replicated(self_, padding, spatial=1), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
-
-
-replication_pad2d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
-
-
-# replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
-    form = replication_pad2d_default_forms.get(key)
-    if form is None:
-        form = replication_pad2d_default_forms.learn(key, rules.replicated(self_, padding, spatial=2), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
-
-
-replication_pad3d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
-
-
-# replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
-    form = replication_pad3d_default_forms.get(key)
-    if form is None:
-        form = replication_pad3d_default_forms.learn(key, rules.replicated(self_, padding, spatial=3), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
-
-
-flip_out_forms = KnownForms()
-
-
-# flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
-def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(dims))
-    form = flip_out_forms.get(key)
-    if form is None:
-        plan = rules.flipped(self_, dims)
-        flip_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.flip(np, self_, dims), target)
-    return out
-
-
-roll_out_forms = KnownForms()
-
-
-# roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
-def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(shifts), tuple(dims))
-    form = roll_out_forms.get(key)
-    if form is None:
-        plan = rules.rolled(self_, shifts, dims)
-        roll_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.roll(np, self_, shifts, dims), target)
-    return out
-
-
-rot90_out_forms = KnownForms()
-
-
-# rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
-def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, k, tuple(dims))
-    form = rot90_out_forms.get(key)
-    if form is None:
-        plan = rules.rotated(self_, k, dims)
-        rot90_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.rot90(np, self_, k, dims), target)
-    return out
-
-
-channel_shuffle_out_forms = KnownForms()
-
-
-# channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
-def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, groups)
-    form = channel_shuffle_out_forms.get(key)
-    if form is None:
-        plan = rules.shuffled(self_, groups)
-        channel_shuffle_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.channel_shuffle(np, self_, groups), target)
-    return out
-
-
-pixel_shuffle_out_forms = KnownForms()
-
-
-# pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
-def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, upscale_factor)
-    form = pixel_shuffle_out_forms.get(key)
-    if form is None:
-        plan = rules.pixels_from_channels(self_, upscale_factor)
-        pixel_shuffle_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.pixel_shuffle(np, self_, upscale_factor), target)
-    return out
-
-
-pixel_unshuffle_out_forms = KnownForms()
-
-
-# pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
-def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, downscale_factor)
-    form = pixel_unshuffle_out_forms.get(key)
-    if form is None:
-        plan = rules.channels_from_pixels(self_, downscale_factor)
-        pixel_unshuffle_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor), target)
-    return out
-
-
-narrow_copy_out_forms = KnownForms()
-
-
-# narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
-def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, dim, start, length)
-    form = narrow_copy_out_forms.get(key)
-    if form is None:
-        plan = rules.narrowed(self_, dim, start, length)
-        narrow_copy_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.narrow_copy(np, self_, dim, start, length), target)
-    return out
-
-
-repeat_out_forms = KnownForms()
-
-
-# repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
-def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(repeats))
-    form = repeat_out_forms.get(key)
-    if form is None:
-        plan = rules.repeated(self_, repeats)
-        repeat_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.repeat(np, self_, repeats), target)
-    return out
-
-
-block_diag_out_forms = KnownForms()
-
-
-# block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
-def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    key = tuple([(item.shape, item.strides, item.dtype) for item in tensors_])
-    form = block_diag_out_forms.get(key)
-    if form is None:
-        plan = rules.block_diagonal(tensors_)
-        block_diag_out_forms.learn_plan(key, plan, *tensors_)
-    else:
-        plan = Plan(form, tensors_)
-    tensors_ = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.block_diag(np, tensors_), target)
-    return out
-
-
-diag_embed_out_forms = KnownForms()
-
-
-# diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
-def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, offset, dim1, dim2)
-    form = diag_embed_out_forms.get(key)
-    if form is None:
-        plan = rules.with_diagonal(self_, offset, dim1, dim2)
-        diag_embed_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2), target)
-    return out
-
-
 slice_scatter_out_forms = KnownForms()
 
 
@@ -607,6 +465,22 @@ def slice_scatter_out(
     return out
 
 
+select_scatter_default_forms = KnownForms("TTVV", rearranging_kernels.select_scatter, (-1, 0, 1, 2, 3))
+
+
+# select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
+def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, dim, index)
+    form = select_scatter_default_forms.get(key)
+    if form is None:
+        form = select_scatter_default_forms.learn(key, rules.selection_overlaid(self_, src_, dim, index), self_, src_)
+    if form.casts:
+        self_, src_ = cast_operands(form, (self_, src_))
+    return known_result(form, rearranging_kernels.select_scatter(np, self_, src_, dim, index), self_, src_)
+
+
 select_scatter_out_forms = KnownForms()
 
 
@@ -625,6 +499,27 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
     target = plan.target(out)
     plan.store(rearranging_kernels.select_scatter(np, self_, src_, dim, index), target)
     return out
+
+
+diagonal_scatter_default_forms = KnownForms("TTVVV", rearranging_kernels.diagonal_scatter, (-1, 0, 1, 2, 3, 4))
+
+
+# diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
+def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    self_ = self.array
+    src_ = src.array
+    key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, offset, dim1, dim2)
+    form = diagonal_scatter_default_forms.get(key)
+    if form is None:
+        form = diagonal_scatter_default_forms.learn(
+            key,
+            rules.diagonal_overlaid(self_, src_, offset, dim1, dim2),
+            self_,
+            src_,
+        )
+    if form.casts:
+        self_, src_ = cast_operands(form, (self_, src_))
+    return known_result(form, rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2), self_, src_)
 
 
 diagonal_scatter_out_forms = KnownForms()
@@ -647,6 +542,21 @@ def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2
     return out
 
 
+constant_pad_nd_default_forms = KnownForms("TIN", padding_kernels.constant_pad, (-1, 0, 1, 2))
+
+
+# constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
+def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(pad), type(value), value)
+    form = constant_pad_nd_default_forms.get(key)
+    if form is None:
+        form = constant_pad_nd_default_forms.learn(key, rules.padded(self_, pad, value=value), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, padding_kernels.constant_pad(np, self_, pad, value), self_)
+
+
 constant_pad_nd_out_forms = KnownForms()
 
 
@@ -664,6 +574,21 @@ def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -
     target = plan.target(out)
     plan.store(padding_kernels.constant_pad(np, self_, pad, value), target)
     return out
+
+
+reflection_pad1d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
+
+
+# reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = reflection_pad1d_default_forms.get(key)
+    if form is None:
+        form = reflection_pad1d_default_forms.learn(key, rules.reflected(self_, padding, spatial=1), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
 
 
 reflection_pad1d_out_forms = KnownForms()
@@ -685,6 +610,21 @@ def reflection_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     return out
 
 
+reflection_pad2d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
+
+
+# reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = reflection_pad2d_default_forms.get(key)
+    if form is None:
+        form = reflection_pad2d_default_forms.learn(key, rules.reflected(self_, padding, spatial=2), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
+
+
 reflection_pad2d_out_forms = KnownForms()
 
 
@@ -702,6 +642,21 @@ def reflection_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     target = plan.target(out)
     plan.store(padding_kernels.reflection_pad(np, self_, padding), target)
     return out
+
+
+reflection_pad3d_default_forms = KnownForms("TI", padding_kernels.reflection_pad, (-1, 0, 1))
+
+
+# reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = reflection_pad3d_default_forms.get(key)
+    if form is None:
+        form = reflection_pad3d_default_forms.learn(key, rules.reflected(self_, padding, spatial=3), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
 
 
 reflection_pad3d_out_forms = KnownForms()
@@ -723,6 +678,21 @@ def reflection_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     return out
 
 
+replication_pad1d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
+
+
+# replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = replication_pad1d_default_forms.get(key)
+    if form is None:
+        form = replication_pad1d_default_forms.learn(key, rules.replicated(self_, padding, spatial=1), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
+
+
 replication_pad1d_out_forms = KnownForms()
 
 
@@ -742,6 +712,21 @@ def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
     return out
 
 
+replication_pad2d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
+
+
+# replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = replication_pad2d_default_forms.get(key)
+    if form is None:
+        form = replication_pad2d_default_forms.learn(key, rules.replicated(self_, padding, spatial=2), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
+
+
 replication_pad2d_out_forms = KnownForms()
 
 
@@ -759,6 +744,21 @@ def replication_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
     target = plan.target(out)
     plan.store(padding_kernels.replication_pad(np, self_, padding), target)
     return out
+
+
+replication_pad3d_default_forms = KnownForms("TI", padding_kernels.replication_pad, (-1, 0, 1))
+
+
+# replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
+    form = replication_pad3d_default_forms.get(key)
+    if form is None:
+        form = replication_pad3d_default_forms.learn(key, rules.replicated(self_, padding, spatial=3), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
 
 
 replication_pad3d_out_forms = KnownForms()

@@ -188,6 +188,25 @@ def median_default(self: Tensor) -> Tensor:
     return known_result(form, sorting_kernels.median(np, self_), self_)
 
 
+median_out_forms = KnownForms()
+
+
+# median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def median_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = median_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, accepts="integer floating")
+        median_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(sorting_kernels.median(np, self_), target)
+    return out
+
+
 median_dim_forms = KnownForms("TVV", sorting_kernels.median_and_position, (-1, 0, 1, 2))
 
 
@@ -233,6 +252,25 @@ def nanmedian_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, sorting_kernels.nanmedian(np, self_), self_)
+
+
+nanmedian_out_forms = KnownForms()
+
+
+# nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = nanmedian_out_forms.get(key)
+    if form is None:
+        plan = rules.reduce(self_, None, False, accepts="integer floating")
+        nanmedian_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(sorting_kernels.nanmedian(np, self_), target)
+    return out
 
 
 nanmedian_dim_forms = KnownForms("TVV", sorting_kernels.nanmedian_and_position, (-1, 0, 1, 2))
@@ -420,6 +458,47 @@ def searchsorted_Tensor(
     )
 
 
+searchsorted_Tensor_out_forms = KnownForms()
+
+
+# searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
+#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
+def searchsorted_Tensor_out(
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
+) -> Tensor:
+    sorted_sequence_ = sorted_sequence.array
+    self_ = self.array
+    sorter_ = None if sorter is None else sorter.array
+    key = (
+        sorted_sequence_.shape,
+        sorted_sequence_.strides,
+        sorted_sequence_.dtype,
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        out_int32,
+        right,
+        side,
+        None if sorter_ is None else (sorter_.shape, sorter_.strides, sorter_.dtype),
+    )
+    form = searchsorted_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.searchsorted(sorted_sequence_, self_, out_int32, right, side, sorter_)
+        searchsorted_Tensor_out_forms.learn_plan(key, plan, sorted_sequence_, self_, sorter_)
+    else:
+        plan = Plan(form, (sorted_sequence_, self_, sorter_))
+    sorted_sequence_, self_, sorter_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
+    return out
+
+
 searchsorted_Scalar_forms = KnownForms("TNVVVO", bins_kernels.searchsorted, (-1, 0, 1, 2, 3, 4, 5), (0, 1, 5))
 
 
@@ -465,6 +544,45 @@ def searchsorted_Scalar(
     )
 
 
+searchsorted_Scalar_out_forms = KnownForms()
+
+
+# searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
+#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
+def searchsorted_Scalar_out(
+    sorted_sequence: Tensor,
+    self: Any,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
+) -> Tensor:
+    sorted_sequence_ = sorted_sequence.array
+    sorter_ = None if sorter is None else sorter.array
+    key = (
+        sorted_sequence_.shape,
+        sorted_sequence_.strides,
+        sorted_sequence_.dtype,
+        type(self),
+        self,
+        out_int32,
+        right,
+        side,
+        None if sorter_ is None else (sorter_.shape, sorter_.strides, sorter_.dtype),
+    )
+    form = searchsorted_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.searchsorted(sorted_sequence_, self, out_int32, right, side, sorter_)
+        searchsorted_Scalar_out_forms.learn_plan(key, plan, sorted_sequence_, self, sorter_)
+    else:
+        plan = Plan(form, (sorted_sequence_, self, sorter_))
+    sorted_sequence_, self_, sorter_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
+    return out
+
+
 bucketize_Tensor_forms = KnownForms("TTV.", bins_kernels.bucketize, (-1, 0, 1, 2, 3))
 
 
@@ -489,6 +607,35 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
     return known_result(form, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), self_, boundaries_)
 
 
+bucketize_Tensor_out_forms = KnownForms()
+
+
+# bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
+    self_ = self.array
+    boundaries_ = boundaries.array
+    key = (
+        self_.shape,
+        self_.strides,
+        self_.dtype,
+        boundaries_.shape,
+        boundaries_.strides,
+        boundaries_.dtype,
+        out_int32,
+    )
+    form = bucketize_Tensor_out_forms.get(key)
+    if form is None:
+        plan = rules.bucketize(self_, boundaries_, out_int32)
+        bucketize_Tensor_out_forms.learn_plan(key, plan, self_, boundaries_)
+    else:
+        plan = Plan(form, (self_, boundaries_))
+    self_, boundaries_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), target)
+    return out
+
+
 bucketize_Scalar_forms = KnownForms("NTV.", bins_kernels.bucketize, (-1, 0, 1, 2, 3), (0, 1))
 
 
@@ -502,6 +649,26 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
     if form.casts:
         self, boundaries_ = cast_operands(form, (self, boundaries_))
     return known_result(form, bins_kernels.bucketize(np, self, boundaries_, out_int32, right), boundaries_)
+
+
+bucketize_Scalar_out_forms = KnownForms()
+
+
+# bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
+    boundaries_ = boundaries.array
+    key = (type(self), self, boundaries_.shape, boundaries_.strides, boundaries_.dtype, out_int32)
+    form = bucketize_Scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.bucketize(self, boundaries_, out_int32)
+        bucketize_Scalar_out_forms.learn_plan(key, plan, self, boundaries_)
+    else:
+        plan = Plan(form, (self, boundaries_))
+    self_, boundaries_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), target)
+    return out
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
@@ -523,6 +690,25 @@ def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bins_kernels.histc(np, self_, bins, min, max), self_)
+
+
+histc_out_forms = KnownForms()
+
+
+# histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
+def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, bins, type(min), min, type(max), max)
+    form = histc_out_forms.get(key)
+    if form is None:
+        plan = rules.histc(self_, bins, min, max)
+        histc_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.histc(np, self_, bins, min, max), target)
+    return out
 
 
 histogram_bins_tensor_forms = KnownForms("TTO.", bins_kernels.histogram_between, (-1, 0, 1, 2, 3))
@@ -681,206 +867,6 @@ def _histogramdd_from_bin_cts_default(
     return known_result(form, bins_kernels.grid_counts(np, self_, bins, range, weight_, density), self_, weight_)
 
 
-# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
-def _histogramdd_from_bin_tensors_default(
-    self: Tensor,
-    bins: list[Tensor],
-    weight: Tensor | None,
-    density: bool,
-) -> Tensor:
-    bins_ = [item.array for item in bins]
-    weight_ = None if weight is None else weight.array
-    plan = rules.grid_counts(self.array, bins_, weight_)
-    self_, bins_, weight_ = plan.operands
-    return new_result(plan, bins_kernels.counts_between_edges(np, self_, bins_, weight_, density))
-
-
-median_out_forms = KnownForms()
-
-
-# median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def median_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = median_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, None, False, accepts="integer floating")
-        median_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(sorting_kernels.median(np, self_), target)
-    return out
-
-
-nanmedian_out_forms = KnownForms()
-
-
-# nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = nanmedian_out_forms.get(key)
-    if form is None:
-        plan = rules.reduce(self_, None, False, accepts="integer floating")
-        nanmedian_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(sorting_kernels.nanmedian(np, self_), target)
-    return out
-
-
-searchsorted_Tensor_out_forms = KnownForms()
-
-
-# searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
-#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
-def searchsorted_Tensor_out(
-    sorted_sequence: Tensor,
-    self: Tensor,
-    out_int32: bool,
-    right: bool,
-    side: str | None,
-    sorter: Tensor | None,
-    out: Tensor,
-) -> Tensor:
-    sorted_sequence_ = sorted_sequence.array
-    self_ = self.array
-    sorter_ = None if sorter is None else sorter.array
-    key = (
-        sorted_sequence_.shape,
-        sorted_sequence_.strides,
-        sorted_sequence_.dtype,
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        out_int32,
-        right,
-        side,
-        None if sorter_ is None else (sorter_.shape, sorter_.strides, sorter_.dtype),
-    )
-    form = searchsorted_Tensor_out_forms.get(key)
-    if form is None:
-        plan = rules.searchsorted(sorted_sequence_, self_, out_int32, right, side, sorter_)
-        searchsorted_Tensor_out_forms.learn_plan(key, plan, sorted_sequence_, self_, sorter_)
-    else:
-        plan = Plan(form, (sorted_sequence_, self_, sorter_))
-    sorted_sequence_, self_, sorter_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
-    return out
-
-
-searchsorted_Scalar_out_forms = KnownForms()
-
-
-# searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
-#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
-def searchsorted_Scalar_out(
-    sorted_sequence: Tensor,
-    self: Any,
-    out_int32: bool,
-    right: bool,
-    side: str | None,
-    sorter: Tensor | None,
-    out: Tensor,
-) -> Tensor:
-    sorted_sequence_ = sorted_sequence.array
-    sorter_ = None if sorter is None else sorter.array
-    key = (
-        sorted_sequence_.shape,
-        sorted_sequence_.strides,
-        sorted_sequence_.dtype,
-        type(self),
-        self,
-        out_int32,
-        right,
-        side,
-        None if sorter_ is None else (sorter_.shape, sorter_.strides, sorter_.dtype),
-    )
-    form = searchsorted_Scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.searchsorted(sorted_sequence_, self, out_int32, right, side, sorter_)
-        searchsorted_Scalar_out_forms.learn_plan(key, plan, sorted_sequence_, self, sorter_)
-    else:
-        plan = Plan(form, (sorted_sequence_, self, sorter_))
-    sorted_sequence_, self_, sorter_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
-    return out
-
-
-bucketize_Tensor_out_forms = KnownForms()
-
-
-# bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    self_ = self.array
-    boundaries_ = boundaries.array
-    key = (
-        self_.shape,
-        self_.strides,
-        self_.dtype,
-        boundaries_.shape,
-        boundaries_.strides,
-        boundaries_.dtype,
-        out_int32,
-    )
-    form = bucketize_Tensor_out_forms.get(key)
-    if form is None:
-        plan = rules.bucketize(self_, boundaries_, out_int32)
-        bucketize_Tensor_out_forms.learn_plan(key, plan, self_, boundaries_)
-    else:
-        plan = Plan(form, (self_, boundaries_))
-    self_, boundaries_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), target)
-    return out
-
-
-bucketize_Scalar_out_forms = KnownForms()
-
-
-# bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    boundaries_ = boundaries.array
-    key = (type(self), self, boundaries_.shape, boundaries_.strides, boundaries_.dtype, out_int32)
-    form = bucketize_Scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.bucketize(self, boundaries_, out_int32)
-        bucketize_Scalar_out_forms.learn_plan(key, plan, self, boundaries_)
-    else:
-        plan = Plan(form, (self, boundaries_))
-    self_, boundaries_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), target)
-    return out
-
-
-histc_out_forms = KnownForms()
-
-
-# histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
-def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, bins, type(min), min, type(max), max)
-    form = histc_out_forms.get(key)
-    if form is None:
-        plan = rules.histc(self_, bins, min, max)
-        histc_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.histc(np, self_, bins, min, max), target)
-    return out
-
-
 _histogramdd_from_bin_cts_out_forms = KnownForms()
 
 
@@ -914,6 +900,20 @@ def _histogramdd_from_bin_cts_out(
     target = plan.target(out)
     plan.store(bins_kernels.grid_counts(np, self_, bins_, range, weight_, density), target)
     return out
+
+
+# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
+def _histogramdd_from_bin_tensors_default(
+    self: Tensor,
+    bins: list[Tensor],
+    weight: Tensor | None,
+    density: bool,
+) -> Tensor:
+    bins_ = [item.array for item in bins]
+    weight_ = None if weight is None else weight.array
+    plan = rules.grid_counts(self.array, bins_, weight_)
+    self_, bins_, weight_ = plan.operands
+    return new_result(plan, bins_kernels.counts_between_edges(np, self_, bins_, weight_, density))
 
 
 # _histogramdd_from_bin_tensors.out(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False,

@@ -31,6 +31,44 @@ def erf_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.erf(np, self_), self_)
 
 
+erf_out_forms = KnownForms("Tt", special_kernels.erf, (-1, 0), writes=1)
+
+
+# erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def erf_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erf_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erf_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.erf(np, self_, out=plan.out(target)), target)
+    return out
+
+
+erf__forms = KnownForms("T", special_kernels.erf, (-1, 0), writes=0)
+
+
+# erf_(Tensor(a!) self) -> Tensor(a!)
+def erf_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erf__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erf__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(special_kernels.erf(np, self_, out=plan.out(target)), target)
+    return self
+
+
 erfc_default_forms = KnownForms("T", special_kernels.erfc, (-1, 0))
 
 
@@ -46,6 +84,44 @@ def erfc_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.erfc(np, self_), self_)
 
 
+erfc_out_forms = KnownForms("Tt", special_kernels.erfc, (-1, 0), writes=1)
+
+
+# erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def erfc_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfc_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erfc_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.erfc(np, self_, out=plan.out(target)), target)
+    return out
+
+
+erfc__forms = KnownForms("T", special_kernels.erfc, (-1, 0), writes=0)
+
+
+# erfc_(Tensor(a!) self) -> Tensor(a!)
+def erfc_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfc__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erfc__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(special_kernels.erfc(np, self_, out=plan.out(target)), target)
+    return self
+
+
 erfinv_default_forms = KnownForms("T", special_kernels.erfinv, (-1, 0))
 
 
@@ -59,6 +135,44 @@ def erfinv_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfinv(np, self_), self_)
+
+
+erfinv_out_forms = KnownForms("Tt", special_kernels.erfinv, (-1, 0), writes=1)
+
+
+# erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfinv_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erfinv_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.erfinv(np, self_, out=plan.out(target)), target)
+    return out
+
+
+erfinv__forms = KnownForms("T", special_kernels.erfinv, (-1, 0), writes=0)
+
+
+# erfinv_(Tensor(a!) self) -> Tensor(a!)
+def erfinv_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = erfinv__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        erfinv__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(special_kernels.erfinv(np, self_, out=plan.out(target)), target)
+    return self
 
 
 special_erfcx_default_forms = KnownForms("T", special_kernels.erfcx, (-1, 0))
@@ -80,6 +194,25 @@ def special_erfcx_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.erfcx(np, self_), self_)
 
 
+special_erfcx_out_forms = KnownForms("Tt", special_kernels.erfcx, (-1, 0), writes=1)
+
+
+# special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_erfcx_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_erfcx_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.erfcx(np, self_, out=plan.out(target)), target)
+    return out
+
+
 special_ndtri_default_forms = KnownForms("T", special_kernels.ndtri, (-1, 0))
 
 
@@ -97,6 +230,25 @@ def special_ndtri_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.ndtri(np, self_), self_)
+
+
+special_ndtri_out_forms = KnownForms("Tt", special_kernels.ndtri, (-1, 0), writes=1)
+
+
+# special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_ndtri_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_ndtri_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.ndtri(np, self_, out=plan.out(target)), target)
+    return out
 
 
 special_log_ndtr_default_forms = KnownForms("T", special_kernels.log_ndtr, (-1, 0))
@@ -118,6 +270,25 @@ def special_log_ndtr_default(self: Tensor) -> Tensor:
     return known_result(form, special_kernels.log_ndtr(np, self_), self_)
 
 
+special_log_ndtr_out_forms = KnownForms("Tt", special_kernels.log_ndtr, (-1, 0), writes=1)
+
+
+# special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_log_ndtr_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_log_ndtr_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.log_ndtr(np, self_, out=plan.out(target)), target)
+    return out
+
+
 lgamma_default_forms = KnownForms("T", gamma_kernels.lgamma, (-1, 0))
 
 
@@ -131,6 +302,44 @@ def lgamma_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.lgamma(np, self_), self_)
+
+
+lgamma_out_forms = KnownForms("Tt", gamma_kernels.lgamma, (-1, 0), writes=1)
+
+
+# lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = lgamma_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        lgamma_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.lgamma(np, self_, out=plan.out(target)), target)
+    return out
+
+
+lgamma__forms = KnownForms("T", gamma_kernels.lgamma, (-1, 0), writes=0)
+
+
+# lgamma_(Tensor(a!) self) -> Tensor(a!)
+def lgamma_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = lgamma__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        lgamma__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(gamma_kernels.lgamma(np, self_, out=plan.out(target)), target)
+    return self
 
 
 digamma_default_forms = KnownForms("T", gamma_kernels.digamma, (-1, 0))
@@ -148,6 +357,44 @@ def digamma_default(self: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.digamma(np, self_), self_)
 
 
+digamma_out_forms = KnownForms("Tt", gamma_kernels.digamma, (-1, 0), writes=1)
+
+
+# digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def digamma_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = digamma_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        digamma_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.digamma(np, self_, out=plan.out(target)), target)
+    return out
+
+
+digamma__forms = KnownForms("T", gamma_kernels.digamma, (-1, 0), writes=0)
+
+
+# digamma_(Tensor(a!) self) -> Tensor(a!)
+def digamma_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = digamma__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        digamma__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(gamma_kernels.digamma(np, self_, out=plan.out(target)), target)
+    return self
+
+
 polygamma_default_forms = KnownForms("VT", gamma_kernels.polygamma, (-1, 0, 1))
 
 
@@ -161,6 +408,25 @@ def polygamma_default(n: int, self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.polygamma(np, n, self_), self_)
+
+
+polygamma_out_forms = KnownForms("VTt", gamma_kernels.polygamma, (-1, 0, 1), writes=2)
+
+
+# polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (n, self_.shape, self_.strides, self_.dtype)
+    form = polygamma_out_forms.get(key)
+    if form is None:
+        plan = rules.polygamma(n, self_)
+        polygamma_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.polygamma(np, n, self_, out=plan.out(target)), target)
+    return out
 
 
 special_zeta_default_forms = KnownForms("TT", gamma_kernels.zeta, (-1, 0, 1))
@@ -184,6 +450,26 @@ def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.zeta(np, self_, other_), self_, other_)
 
 
+special_zeta_out_forms = KnownForms("TTt", gamma_kernels.zeta, (-1, 0, 1), writes=2)
+
+
+# special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+    form = special_zeta_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64")
+        special_zeta_out_forms.learn_plan(key, plan, self_, other_)
+    else:
+        plan = Plan(form, (self_, other_))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.zeta(np, self_, other_, out=plan.out(target)), target)
+    return out
+
+
 special_zeta_self_scalar_forms = KnownForms("NT", gamma_kernels.zeta, (-1, 0, 1), (0, 1))
 
 
@@ -204,6 +490,25 @@ def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
     return known_result(form, gamma_kernels.zeta(np, self, other_), other_)
 
 
+special_zeta_self_scalar_out_forms = KnownForms("NTt", gamma_kernels.zeta, (-1, 0, 1), (0, 1), writes=2)
+
+
+# special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = special_zeta_self_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="float32 float64")
+        special_zeta_self_scalar_out_forms.learn_plan(key, plan, self, other_)
+    else:
+        plan = Plan(form, (self, other_))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.zeta(np, self_, other_, out=plan.out(target)), target)
+    return out
+
+
 special_zeta_other_scalar_forms = KnownForms("TN", gamma_kernels.zeta, (-1, 0, 1), (0, 1))
 
 
@@ -222,6 +527,25 @@ def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, gamma_kernels.zeta(np, self_, other), self_)
+
+
+special_zeta_other_scalar_out_forms = KnownForms("TNt", gamma_kernels.zeta, (-1, 0, 1), (0, 1), writes=2)
+
+
+# special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = special_zeta_other_scalar_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="float32 float64")
+        special_zeta_other_scalar_out_forms.learn_plan(key, plan, self_, other)
+    else:
+        plan = Plan(form, (self_, other))
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.zeta(np, self_, other_, out=plan.out(target)), target)
+    return out
 
 
 igamma_default_forms = KnownForms("TT", incomplete_gamma_kernels.igamma, (-1, 0, 1))
@@ -361,6 +685,44 @@ def i0_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.i0(np, self_), self_)
 
 
+i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), writes=1)
+
+
+# i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def i0_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = i0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        i0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i0(np, self_, out=plan.out(target)), target)
+    return out
+
+
+i0__forms = KnownForms("T", bessel_kernels.i0, (-1, 0), writes=0)
+
+
+# i0_(Tensor(a!) self) -> Tensor(a!)
+def i0_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = i0__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        i0__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(bessel_kernels.i0(np, self_, out=plan.out(target)), target)
+    return self
+
+
 special_i0e_default_forms = KnownForms("T", bessel_kernels.i0e, (-1, 0))
 
 
@@ -378,6 +740,25 @@ def special_i0e_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i0e(np, self_), self_)
+
+
+special_i0e_out_forms = KnownForms("Tt", bessel_kernels.i0e, (-1, 0), writes=1)
+
+
+# special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_i0e_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        special_i0e_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i0e(np, self_, out=plan.out(target)), target)
+    return out
 
 
 special_i1_default_forms = KnownForms("T", bessel_kernels.i1, (-1, 0))
@@ -399,6 +780,25 @@ def special_i1_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.i1(np, self_), self_)
 
 
+special_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), writes=1)
+
+
+# special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_i1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        special_i1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i1(np, self_, out=plan.out(target)), target)
+    return out
+
+
 special_i1e_default_forms = KnownForms("T", bessel_kernels.i1e, (-1, 0))
 
 
@@ -416,6 +816,25 @@ def special_i1e_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1e(np, self_), self_)
+
+
+special_i1e_out_forms = KnownForms("Tt", bessel_kernels.i1e, (-1, 0), writes=1)
+
+
+# special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_i1e_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        special_i1e_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i1e(np, self_, out=plan.out(target)), target)
+    return out
 
 
 special_modified_bessel_i0_default_forms = KnownForms("T", bessel_kernels.i0, (-1, 0))
@@ -437,6 +856,25 @@ def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.i0(np, self_), self_)
 
 
+special_modified_bessel_i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), writes=1)
+
+
+# special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_i0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_modified_bessel_i0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i0(np, self_, out=plan.out(target)), target)
+    return out
+
+
 special_modified_bessel_i1_default_forms = KnownForms("T", bessel_kernels.i1, (-1, 0))
 
 
@@ -454,6 +892,25 @@ def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1(np, self_), self_)
+
+
+special_modified_bessel_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), writes=1)
+
+
+# special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_i1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_modified_bessel_i1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i1(np, self_, out=plan.out(target)), target)
+    return out
 
 
 special_airy_ai_default_forms = KnownForms("T", airy_kernels.airy_ai, (-1, 0))
@@ -475,6 +932,25 @@ def special_airy_ai_default(x: Tensor) -> Tensor:
     return known_result(form, airy_kernels.airy_ai(np, x_), x_)
 
 
+special_airy_ai_out_forms = KnownForms("Tt", airy_kernels.airy_ai, (-1, 0), writes=1)
+
+
+# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_airy_ai_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        special_airy_ai_out_forms.learn_plan(key, plan, x_)
+    else:
+        plan = Plan(form, (x_,))
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(airy_kernels.airy_ai(np, x_, out=plan.out(target)), target)
+    return out
+
+
 special_bessel_j0_default_forms = KnownForms("T", bessel_jy_kernels.bessel_j0, (-1, 0))
 
 
@@ -492,6 +968,25 @@ def special_bessel_j0_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_j0(np, self_), self_)
+
+
+special_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j0, (-1, 0), writes=1)
+
+
+# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_j0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_bessel_j0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_j0(np, self_, out=plan.out(target)), target)
+    return out
 
 
 special_bessel_j1_default_forms = KnownForms("T", bessel_jy_kernels.bessel_j1, (-1, 0))
@@ -513,6 +1008,25 @@ def special_bessel_j1_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_jy_kernels.bessel_j1(np, self_), self_)
 
 
+special_bessel_j1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j1, (-1, 0), writes=1)
+
+
+# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_j1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_bessel_j1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_j1(np, self_, out=plan.out(target)), target)
+    return out
+
+
 special_bessel_y0_default_forms = KnownForms("T", bessel_jy_kernels.bessel_y0, (-1, 0))
 
 
@@ -530,6 +1044,25 @@ def special_bessel_y0_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_y0(np, self_), self_)
+
+
+special_bessel_y0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y0, (-1, 0), writes=1)
+
+
+# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_y0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_bessel_y0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_y0(np, self_, out=plan.out(target)), target)
+    return out
 
 
 special_bessel_y1_default_forms = KnownForms("T", bessel_jy_kernels.bessel_y1, (-1, 0))
@@ -551,6 +1084,25 @@ def special_bessel_y1_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_jy_kernels.bessel_y1(np, self_), self_)
 
 
+special_bessel_y1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y1, (-1, 0), writes=1)
+
+
+# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_bessel_y1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_bessel_y1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_y1(np, self_, out=plan.out(target)), target)
+    return out
+
+
 special_modified_bessel_k0_default_forms = KnownForms("T", bessel_kernels.modified_bessel_k0, (-1, 0))
 
 
@@ -568,6 +1120,25 @@ def special_modified_bessel_k0_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.modified_bessel_k0(np, self_), self_)
+
+
+special_modified_bessel_k0_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k0, (-1, 0), writes=1)
+
+
+# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_k0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_modified_bessel_k0_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.modified_bessel_k0(np, self_, out=plan.out(target)), target)
+    return out
 
 
 special_modified_bessel_k1_default_forms = KnownForms("T", bessel_kernels.modified_bessel_k1, (-1, 0))
@@ -589,6 +1160,25 @@ def special_modified_bessel_k1_default(self: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.modified_bessel_k1(np, self_), self_)
 
 
+special_modified_bessel_k1_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k1, (-1, 0), writes=1)
+
+
+# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_modified_bessel_k1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        special_modified_bessel_k1_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.modified_bessel_k1(np, self_, out=plan.out(target)), target)
+    return out
+
+
 special_scaled_modified_bessel_k0_default_forms = KnownForms("T", bessel_kernels.scaled_modified_bessel_k0, (-1, 0))
 
 
@@ -606,6 +1196,27 @@ def special_scaled_modified_bessel_k0_default(x: Tensor) -> Tensor:
     if form.casts:
         (x_,) = cast_operands(form, (x_,))
     return known_result(form, bessel_kernels.scaled_modified_bessel_k0(np, x_), x_)
+
+
+special_scaled_modified_bessel_k0_out_forms = KnownForms(
+    "Tt", bessel_kernels.scaled_modified_bessel_k0, (-1, 0), writes=1
+)
+
+
+# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_scaled_modified_bessel_k0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        special_scaled_modified_bessel_k0_out_forms.learn_plan(key, plan, x_)
+    else:
+        plan = Plan(form, (x_,))
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.scaled_modified_bessel_k0(np, x_, out=plan.out(target)), target)
+    return out
 
 
 special_scaled_modified_bessel_k1_default_forms = KnownForms("T", bessel_kernels.scaled_modified_bessel_k1, (-1, 0))
@@ -627,6 +1238,27 @@ def special_scaled_modified_bessel_k1_default(x: Tensor) -> Tensor:
     return known_result(form, bessel_kernels.scaled_modified_bessel_k1(np, x_), x_)
 
 
+special_scaled_modified_bessel_k1_out_forms = KnownForms(
+    "Tt", bessel_kernels.scaled_modified_bessel_k1, (-1, 0), writes=1
+)
+
+
+# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_scaled_modified_bessel_k1_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        special_scaled_modified_bessel_k1_out_forms.learn_plan(key, plan, x_)
+    else:
+        plan = Plan(form, (x_,))
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.scaled_modified_bessel_k1(np, x_, out=plan.out(target)), target)
+    return out
+
+
 special_spherical_bessel_j0_default_forms = KnownForms("T", bessel_jy_kernels.spherical_bessel_j0, (-1, 0))
 
 
@@ -646,6 +1278,25 @@ def special_spherical_bessel_j0_default(x: Tensor) -> Tensor:
     return known_result(form, bessel_jy_kernels.spherical_bessel_j0(np, x_), x_)
 
 
+special_spherical_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.spherical_bessel_j0, (-1, 0), writes=1)
+
+
+# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
+    x_ = x.array
+    key = (x_.shape, x_.strides, x_.dtype)
+    form = special_spherical_bessel_j0_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        special_spherical_bessel_j0_out_forms.learn_plan(key, plan, x_)
+    else:
+        plan = Plan(form, (x_,))
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.spherical_bessel_j0(np, x_, out=plan.out(target)), target)
+    return out
+
+
 logit_default_forms = KnownForms("T.", elementary_kernels.logit, (-1, 0, 1))
 
 
@@ -661,6 +1312,44 @@ def logit_default(self: Tensor, eps: float | None) -> Tensor:
     return known_result(form, elementary_kernels.logit(np, self_, eps), self_)
 
 
+logit_out_forms = KnownForms("T.t", elementary_kernels.logit, (-1, 0, 1), writes=2)
+
+
+# logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
+def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = logit_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        logit_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(elementary_kernels.logit(np, self_, eps, out=plan.out(target)), target)
+    return out
+
+
+logit__forms = KnownForms("T.", elementary_kernels.logit, (-1, 0, 1), writes=0)
+
+
+# logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
+def logit_(self: Tensor, eps: float | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = logit__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        logit__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(elementary_kernels.logit(np, self_, eps, out=plan.out(target)), target)
+    return self
+
+
 sinc_default_forms = KnownForms("T", elementary_kernels.sinc, (-1, 0))
 
 
@@ -674,6 +1363,44 @@ def sinc_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.sinc(np, self_), self_)
+
+
+sinc_out_forms = KnownForms()
+
+
+# sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def sinc_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sinc_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        sinc_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(elementary_kernels.sinc(np, self_), target)
+    return out
+
+
+sinc__forms = KnownForms()
+
+
+# sinc_(Tensor(a!) self) -> Tensor(a!)
+def sinc_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sinc__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float")
+        sinc__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(elementary_kernels.sinc(np, self_), target)
+    return self
 
 
 special_entr_default_forms = KnownForms("T", elementary_kernels.entr, (-1, 0))
@@ -693,6 +1420,25 @@ def special_entr_default(self: Tensor) -> Tensor:
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.entr(np, self_), self_)
+
+
+special_entr_out_forms = KnownForms()
+
+
+# special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = special_entr_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        special_entr_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(elementary_kernels.entr(np, self_), target)
+    return out
 
 
 xlogy_Tensor_forms = KnownForms("TT", elementary_kernels.xlogy, (-1, 0, 1))
@@ -874,792 +1620,6 @@ def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
     return known_result(form, elementary_kernels.xlog1py(np, self_, other_), self_, other_)
 
 
-special_xlog1py_self_scalar_forms = KnownForms("NT", elementary_kernels.xlog1py, (-1, 0, 1), (0, 1))
-
-
-# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
-def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
-    other_ = other.array
-    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
-    form = special_xlog1py_self_scalar_forms.get(key)
-    if form is None:
-        form = special_xlog1py_self_scalar_forms.learn(
-            key,
-            rules.pointwise(self, other_, kind="int_to_float", accepts="floating"),
-            self,
-            other_,
-        )
-    if form.casts:
-        self, other_ = cast_operands(form, (self, other_))
-    return known_result(form, elementary_kernels.xlog1py(np, self, other_), other_)
-
-
-special_xlog1py_other_scalar_forms = KnownForms("TN", elementary_kernels.xlog1py, (-1, 0, 1), (0, 1))
-
-
-# special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
-def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = special_xlog1py_other_scalar_forms.get(key)
-    if form is None:
-        form = special_xlog1py_other_scalar_forms.learn(
-            key,
-            rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
-            self_,
-            other,
-        )
-    if form.casts:
-        self_, other = cast_operands(form, (self_, other))
-    return known_result(form, elementary_kernels.xlog1py(np, self_, other), self_)
-
-
-erf_out_forms = KnownForms("Tt", special_kernels.erf, (-1, 0), writes=1)
-
-
-# erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def erf_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = erf_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        erf_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.erf(np, self_, out=plan.out(target)), target)
-    return out
-
-
-erf__forms = KnownForms("T", special_kernels.erf, (-1, 0), writes=0)
-
-
-# erf_(Tensor(a!) self) -> Tensor(a!)
-def erf_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = erf__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        erf__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(special_kernels.erf(np, self_, out=plan.out(target)), target)
-    return self
-
-
-erfc_out_forms = KnownForms("Tt", special_kernels.erfc, (-1, 0), writes=1)
-
-
-# erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def erfc_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = erfc_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        erfc_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.erfc(np, self_, out=plan.out(target)), target)
-    return out
-
-
-erfc__forms = KnownForms("T", special_kernels.erfc, (-1, 0), writes=0)
-
-
-# erfc_(Tensor(a!) self) -> Tensor(a!)
-def erfc_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = erfc__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        erfc__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(special_kernels.erfc(np, self_, out=plan.out(target)), target)
-    return self
-
-
-erfinv_out_forms = KnownForms("Tt", special_kernels.erfinv, (-1, 0), writes=1)
-
-
-# erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = erfinv_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        erfinv_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.erfinv(np, self_, out=plan.out(target)), target)
-    return out
-
-
-erfinv__forms = KnownForms("T", special_kernels.erfinv, (-1, 0), writes=0)
-
-
-# erfinv_(Tensor(a!) self) -> Tensor(a!)
-def erfinv_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = erfinv__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        erfinv__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(special_kernels.erfinv(np, self_, out=plan.out(target)), target)
-    return self
-
-
-special_erfcx_out_forms = KnownForms("Tt", special_kernels.erfcx, (-1, 0), writes=1)
-
-
-# special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_erfcx_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_erfcx_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.erfcx(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_ndtri_out_forms = KnownForms("Tt", special_kernels.ndtri, (-1, 0), writes=1)
-
-
-# special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_ndtri_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_ndtri_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.ndtri(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_log_ndtr_out_forms = KnownForms("Tt", special_kernels.log_ndtr, (-1, 0), writes=1)
-
-
-# special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_log_ndtr_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_log_ndtr_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.log_ndtr(np, self_, out=plan.out(target)), target)
-    return out
-
-
-lgamma_out_forms = KnownForms("Tt", gamma_kernels.lgamma, (-1, 0), writes=1)
-
-
-# lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = lgamma_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        lgamma_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.lgamma(np, self_, out=plan.out(target)), target)
-    return out
-
-
-lgamma__forms = KnownForms("T", gamma_kernels.lgamma, (-1, 0), writes=0)
-
-
-# lgamma_(Tensor(a!) self) -> Tensor(a!)
-def lgamma_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = lgamma__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        lgamma__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(gamma_kernels.lgamma(np, self_, out=plan.out(target)), target)
-    return self
-
-
-digamma_out_forms = KnownForms("Tt", gamma_kernels.digamma, (-1, 0), writes=1)
-
-
-# digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def digamma_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = digamma_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        digamma_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.digamma(np, self_, out=plan.out(target)), target)
-    return out
-
-
-digamma__forms = KnownForms("T", gamma_kernels.digamma, (-1, 0), writes=0)
-
-
-# digamma_(Tensor(a!) self) -> Tensor(a!)
-def digamma_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = digamma__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        digamma__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(gamma_kernels.digamma(np, self_, out=plan.out(target)), target)
-    return self
-
-
-polygamma_out_forms = KnownForms("VTt", gamma_kernels.polygamma, (-1, 0, 1), writes=2)
-
-
-# polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (n, self_.shape, self_.strides, self_.dtype)
-    form = polygamma_out_forms.get(key)
-    if form is None:
-        plan = rules.polygamma(n, self_)
-        polygamma_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.polygamma(np, n, self_, out=plan.out(target)), target)
-    return out
-
-
-special_zeta_out_forms = KnownForms("TTt", gamma_kernels.zeta, (-1, 0, 1), writes=2)
-
-
-# special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-    form = special_zeta_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64")
-        special_zeta_out_forms.learn_plan(key, plan, self_, other_)
-    else:
-        plan = Plan(form, (self_, other_))
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.zeta(np, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-special_zeta_self_scalar_out_forms = KnownForms("NTt", gamma_kernels.zeta, (-1, 0, 1), (0, 1), writes=2)
-
-
-# special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    other_ = other.array
-    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
-    form = special_zeta_self_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="float32 float64")
-        special_zeta_self_scalar_out_forms.learn_plan(key, plan, self, other_)
-    else:
-        plan = Plan(form, (self, other_))
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.zeta(np, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-special_zeta_other_scalar_out_forms = KnownForms("TNt", gamma_kernels.zeta, (-1, 0, 1), (0, 1), writes=2)
-
-
-# special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
-    form = special_zeta_other_scalar_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="float32 float64")
-        special_zeta_other_scalar_out_forms.learn_plan(key, plan, self_, other)
-    else:
-        plan = Plan(form, (self_, other))
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.zeta(np, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), writes=1)
-
-
-# i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def i0_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = i0_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        i0_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i0(np, self_, out=plan.out(target)), target)
-    return out
-
-
-i0__forms = KnownForms("T", bessel_kernels.i0, (-1, 0), writes=0)
-
-
-# i0_(Tensor(a!) self) -> Tensor(a!)
-def i0_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = i0__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        i0__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(bessel_kernels.i0(np, self_, out=plan.out(target)), target)
-    return self
-
-
-special_i0e_out_forms = KnownForms("Tt", bessel_kernels.i0e, (-1, 0), writes=1)
-
-
-# special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_i0e_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        special_i0e_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i0e(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), writes=1)
-
-
-# special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_i1_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        special_i1_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i1(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_i1e_out_forms = KnownForms("Tt", bessel_kernels.i1e, (-1, 0), writes=1)
-
-
-# special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_i1e_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        special_i1e_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i1e(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_modified_bessel_i0_out_forms = KnownForms("Tt", bessel_kernels.i0, (-1, 0), writes=1)
-
-
-# special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_modified_bessel_i0_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_modified_bessel_i0_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i0(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_modified_bessel_i1_out_forms = KnownForms("Tt", bessel_kernels.i1, (-1, 0), writes=1)
-
-
-# special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_modified_bessel_i1_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_modified_bessel_i1_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i1(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_airy_ai_out_forms = KnownForms("Tt", airy_kernels.airy_ai, (-1, 0), writes=1)
-
-
-# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype)
-    form = special_airy_ai_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
-        special_airy_ai_out_forms.learn_plan(key, plan, x_)
-    else:
-        plan = Plan(form, (x_,))
-    (x_,) = plan.operands
-    target = plan.target(out)
-    plan.store(airy_kernels.airy_ai(np, x_, out=plan.out(target)), target)
-    return out
-
-
-special_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j0, (-1, 0), writes=1)
-
-
-# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_bessel_j0_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_bessel_j0_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.bessel_j0(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_bessel_j1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_j1, (-1, 0), writes=1)
-
-
-# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_bessel_j1_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_bessel_j1_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.bessel_j1(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_bessel_y0_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y0, (-1, 0), writes=1)
-
-
-# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_bessel_y0_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_bessel_y0_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.bessel_y0(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_bessel_y1_out_forms = KnownForms("Tt", bessel_jy_kernels.bessel_y1, (-1, 0), writes=1)
-
-
-# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_bessel_y1_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_bessel_y1_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.bessel_y1(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_modified_bessel_k0_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k0, (-1, 0), writes=1)
-
-
-# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_modified_bessel_k0_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_modified_bessel_k0_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.modified_bessel_k0(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_modified_bessel_k1_out_forms = KnownForms("Tt", bessel_kernels.modified_bessel_k1, (-1, 0), writes=1)
-
-
-# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_modified_bessel_k1_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
-        special_modified_bessel_k1_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.modified_bessel_k1(np, self_, out=plan.out(target)), target)
-    return out
-
-
-special_scaled_modified_bessel_k0_out_forms = KnownForms(
-    "Tt", bessel_kernels.scaled_modified_bessel_k0, (-1, 0), writes=1
-)
-
-
-# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype)
-    form = special_scaled_modified_bessel_k0_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
-        special_scaled_modified_bessel_k0_out_forms.learn_plan(key, plan, x_)
-    else:
-        plan = Plan(form, (x_,))
-    (x_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.scaled_modified_bessel_k0(np, x_, out=plan.out(target)), target)
-    return out
-
-
-special_scaled_modified_bessel_k1_out_forms = KnownForms(
-    "Tt", bessel_kernels.scaled_modified_bessel_k1, (-1, 0), writes=1
-)
-
-
-# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype)
-    form = special_scaled_modified_bessel_k1_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
-        special_scaled_modified_bessel_k1_out_forms.learn_plan(key, plan, x_)
-    else:
-        plan = Plan(form, (x_,))
-    (x_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.scaled_modified_bessel_k1(np, x_, out=plan.out(target)), target)
-    return out
-
-
-special_spherical_bessel_j0_out_forms = KnownForms("Tt", bessel_jy_kernels.spherical_bessel_j0, (-1, 0), writes=1)
-
-
-# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
-    x_ = x.array
-    key = (x_.shape, x_.strides, x_.dtype)
-    form = special_spherical_bessel_j0_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
-        special_spherical_bessel_j0_out_forms.learn_plan(key, plan, x_)
-    else:
-        plan = Plan(form, (x_,))
-    (x_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.spherical_bessel_j0(np, x_, out=plan.out(target)), target)
-    return out
-
-
-logit_out_forms = KnownForms("T.t", elementary_kernels.logit, (-1, 0, 1), writes=2)
-
-
-# logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
-def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = logit_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        logit_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(elementary_kernels.logit(np, self_, eps, out=plan.out(target)), target)
-    return out
-
-
-logit__forms = KnownForms("T.", elementary_kernels.logit, (-1, 0, 1), writes=0)
-
-
-# logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
-def logit_(self: Tensor, eps: float | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = logit__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        logit__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(elementary_kernels.logit(np, self_, eps, out=plan.out(target)), target)
-    return self
-
-
-sinc_out_forms = KnownForms()
-
-
-# sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def sinc_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = sinc_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
-        sinc_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(elementary_kernels.sinc(np, self_), target)
-    return out
-
-
-sinc__forms = KnownForms()
-
-
-# sinc_(Tensor(a!) self) -> Tensor(a!)
-def sinc_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = sinc__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
-        sinc__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(elementary_kernels.sinc(np, self_), target)
-    return self
-
-
-special_entr_out_forms = KnownForms()
-
-
-# special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = special_entr_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
-        special_entr_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(elementary_kernels.entr(np, self_), target)
-    return out
-
-
 special_xlog1py_out_forms = KnownForms()
 
 
@@ -1680,6 +1640,26 @@ def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+special_xlog1py_self_scalar_forms = KnownForms("NT", elementary_kernels.xlog1py, (-1, 0, 1), (0, 1))
+
+
+# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
+def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
+    other_ = other.array
+    key = (type(self), self, other_.shape, other_.strides, other_.dtype)
+    form = special_xlog1py_self_scalar_forms.get(key)
+    if form is None:
+        form = special_xlog1py_self_scalar_forms.learn(
+            key,
+            rules.pointwise(self, other_, kind="int_to_float", accepts="floating"),
+            self,
+            other_,
+        )
+    if form.casts:
+        self, other_ = cast_operands(form, (self, other_))
+    return known_result(form, elementary_kernels.xlog1py(np, self, other_), other_)
+
+
 special_xlog1py_self_scalar_out_forms = KnownForms()
 
 
@@ -1697,6 +1677,26 @@ def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Te
     target = plan.target(out)
     plan.store(elementary_kernels.xlog1py(np, self_, other_), target)
     return out
+
+
+special_xlog1py_other_scalar_forms = KnownForms("TN", elementary_kernels.xlog1py, (-1, 0, 1), (0, 1))
+
+
+# special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
+def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, type(other), other)
+    form = special_xlog1py_other_scalar_forms.get(key)
+    if form is None:
+        form = special_xlog1py_other_scalar_forms.learn(
+            key,
+            rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
+            self_,
+            other,
+        )
+    if form.casts:
+        self_, other = cast_operands(form, (self_, other))
+    return known_result(form, elementary_kernels.xlog1py(np, self_, other), self_)
 
 
 special_xlog1py_other_scalar_out_forms = KnownForms()

@@ -23,36 +23,6 @@ def _fft_r2c_default(self: Tensor, dim: list[int], normalization: int, onesided:
     return known_result(form, spectra_kernels.transform_real(np, self_, dim, normalization, onesided), self_)
 
 
-_fft_c2r_default_forms = KnownForms("TI.V", spectra_kernels.transform_to_real, (-1, 0, 1, 2, 3))
-
-
-# _fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor
-def _fft_c2r_default(self: Tensor, dim: list[int], normalization: int, last_dim_size: int) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), last_dim_size)
-    form = _fft_c2r_default_forms.get(key)
-    if form is None:
-        form = _fft_c2r_default_forms.learn(key, rules.real_of_spectrum(self_, dim, last_dim_size), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, spectra_kernels.transform_to_real(np, self_, dim, normalization, last_dim_size), self_)
-
-
-_fft_c2c_default_forms = KnownForms("TI..", spectra_kernels.transform_complex, (-1, 0, 1, 2, 3))
-
-
-# _fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor
-def _fft_c2c_default(self: Tensor, dim: list[int], normalization: int, forward: bool) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
-    form = _fft_c2c_default_forms.get(key)
-    if form is None:
-        form = _fft_c2c_default_forms.learn(key, rules.spectrum(self_, dim), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, spectra_kernels.transform_complex(np, self_, dim, normalization, forward), self_)
-
-
 _fft_r2c_out_forms = KnownForms()
 
 
@@ -72,6 +42,21 @@ def _fft_r2c_out(self: Tensor, dim: list[int], normalization: int, onesided: boo
     return out
 
 
+_fft_c2r_default_forms = KnownForms("TI.V", spectra_kernels.transform_to_real, (-1, 0, 1, 2, 3))
+
+
+# _fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor
+def _fft_c2r_default(self: Tensor, dim: list[int], normalization: int, last_dim_size: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim), last_dim_size)
+    form = _fft_c2r_default_forms.get(key)
+    if form is None:
+        form = _fft_c2r_default_forms.learn(key, rules.real_of_spectrum(self_, dim, last_dim_size), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, spectra_kernels.transform_to_real(np, self_, dim, normalization, last_dim_size), self_)
+
+
 _fft_c2r_out_forms = KnownForms()
 
 
@@ -89,6 +74,21 @@ def _fft_c2r_out(self: Tensor, dim: list[int], normalization: int, last_dim_size
     target = plan.target(out)
     plan.store(spectra_kernels.transform_to_real(np, self_, dim, normalization, last_dim_size), target)
     return out
+
+
+_fft_c2c_default_forms = KnownForms("TI..", spectra_kernels.transform_complex, (-1, 0, 1, 2, 3))
+
+
+# _fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor
+def _fft_c2c_default(self: Tensor, dim: list[int], normalization: int, forward: bool) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
+    form = _fft_c2c_default_forms.get(key)
+    if form is None:
+        form = _fft_c2c_default_forms.learn(key, rules.spectrum(self_, dim), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, spectra_kernels.transform_complex(np, self_, dim, normalization, forward), self_)
 
 
 _fft_c2c_out_forms = KnownForms()

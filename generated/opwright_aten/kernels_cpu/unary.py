@@ -85,1776 +85,6 @@ def neg_default_arrays(self: NDArray[Any]) -> Any:
     return neg_default(wrap(self)).array
 
 
-abs_default_forms = KnownForms("T", np.absolute, (0,))
-
-
-# abs(Tensor self) -> Tensor
-def abs_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = abs_default_forms.get(key)
-        if form is None:
-            form = abs_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex"),
-                self_,
-            )
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.absolute(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::abs", "CPU")
-        raise
-
-
-# abs_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def abs_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return abs_default(self)
-    try:
-        result = np.absolute(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return abs_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return abs_default(self)
-
-
-# abs_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def abs_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return abs_default(wrap(self)).array
-    try:
-        result = np.absolute(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return abs_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return abs_default(wrap(self)).array
-
-
-exp_default_forms = KnownForms("T", np.exp, (0,))
-
-
-# exp(Tensor self) -> Tensor
-def exp_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = exp_default_forms.get(key)
-        if form is None:
-            form = exp_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.exp(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::exp", "CPU")
-        raise
-
-
-# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_default(self)
-    try:
-        result = np.exp(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return exp_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return exp_default(self)
-
-
-# exp_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def exp_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return exp_default(wrap(self)).array
-    try:
-        result = np.exp(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return exp_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return exp_default(wrap(self)).array
-
-
-expm1_default_forms = KnownForms("T", np.expm1, (0,))
-
-
-# expm1(Tensor self) -> Tensor
-def expm1_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = expm1_default_forms.get(key)
-        if form is None:
-            form = expm1_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.expm1(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::expm1", "CPU")
-        raise
-
-
-# expm1_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def expm1_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return expm1_default(self)
-    try:
-        result = np.expm1(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return expm1_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return expm1_default(self)
-
-
-# expm1_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def expm1_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return expm1_default(wrap(self)).array
-    try:
-        result = np.expm1(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return expm1_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return expm1_default(wrap(self)).array
-
-
-log_default_forms = KnownForms("T", np.log, (0,))
-
-
-# log(Tensor self) -> Tensor
-def log_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = log_default_forms.get(key)
-        if form is None:
-            form = log_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.log(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::log", "CPU")
-        raise
-
-
-# log_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log_default(self)
-    try:
-        result = np.log(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log_default(self)
-
-
-# log_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log_default(wrap(self)).array
-    try:
-        result = np.log(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log_default(wrap(self)).array
-
-
-log1p_default_forms = KnownForms("T", np.log1p, (0,))
-
-
-# log1p(Tensor self) -> Tensor
-def log1p_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = log1p_default_forms.get(key)
-        if form is None:
-            form = log1p_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.log1p(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::log1p", "CPU")
-        raise
-
-
-# log1p_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log1p_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log1p_default(self)
-    try:
-        result = np.log1p(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log1p_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log1p_default(self)
-
-
-# log1p_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log1p_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log1p_default(wrap(self)).array
-    try:
-        result = np.log1p(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log1p_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log1p_default(wrap(self)).array
-
-
-log2_default_forms = KnownForms("T", np.log2, (0,))
-
-
-# log2(Tensor self) -> Tensor
-def log2_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = log2_default_forms.get(key)
-        if form is None:
-            form = log2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.log2(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::log2", "CPU")
-        raise
-
-
-# log2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log2_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log2_default(self)
-    try:
-        result = np.log2(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log2_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log2_default(self)
-
-
-# log2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log2_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log2_default(wrap(self)).array
-    try:
-        result = np.log2(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log2_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log2_default(wrap(self)).array
-
-
-sqrt_default_forms = KnownForms("T", np.sqrt, (0,))
-
-
-# sqrt(Tensor self) -> Tensor
-def sqrt_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = sqrt_default_forms.get(key)
-        if form is None:
-            form = sqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.sqrt(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::sqrt", "CPU")
-        raise
-
-
-# sqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sqrt_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sqrt_default(self)
-    try:
-        result = np.sqrt(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sqrt_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sqrt_default(self)
-
-
-# sqrt_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sqrt_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return sqrt_default(wrap(self)).array
-    try:
-        result = np.sqrt(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return sqrt_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return sqrt_default(wrap(self)).array
-
-
-sin_default_forms = KnownForms("T", np.sin, (0,))
-
-
-# sin(Tensor self) -> Tensor
-def sin_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = sin_default_forms.get(key)
-        if form is None:
-            form = sin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.sin(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::sin", "CPU")
-        raise
-
-
-# sin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sin_default(self)
-    try:
-        result = np.sin(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sin_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sin_default(self)
-
-
-# sin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sin_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return sin_default(wrap(self)).array
-    try:
-        result = np.sin(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return sin_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return sin_default(wrap(self)).array
-
-
-cos_default_forms = KnownForms("T", np.cos, (0,))
-
-
-# cos(Tensor self) -> Tensor
-def cos_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = cos_default_forms.get(key)
-        if form is None:
-            form = cos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.cos(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::cos", "CPU")
-        raise
-
-
-# cos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def cos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cos_default(self)
-    try:
-        result = np.cos(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return cos_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return cos_default(self)
-
-
-# cos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def cos_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return cos_default(wrap(self)).array
-    try:
-        result = np.cos(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return cos_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return cos_default(wrap(self)).array
-
-
-tan_default_forms = KnownForms("T", np.tan, (0,))
-
-
-# tan(Tensor self) -> Tensor
-def tan_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = tan_default_forms.get(key)
-        if form is None:
-            form = tan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.tan(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::tan", "CPU")
-        raise
-
-
-# tan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def tan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tan_default(self)
-    try:
-        result = np.tan(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return tan_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return tan_default(self)
-
-
-# tan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def tan_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return tan_default(wrap(self)).array
-    try:
-        result = np.tan(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return tan_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return tan_default(wrap(self)).array
-
-
-tanh_default_forms = KnownForms("T", np.tanh, (0,))
-
-
-# tanh(Tensor self) -> Tensor
-def tanh_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = tanh_default_forms.get(key)
-        if form is None:
-            form = tanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.tanh(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::tanh", "CPU")
-        raise
-
-
-# tanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def tanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tanh_default(self)
-    try:
-        result = np.tanh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return tanh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return tanh_default(self)
-
-
-# tanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def tanh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return tanh_default(wrap(self)).array
-    try:
-        result = np.tanh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return tanh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return tanh_default(wrap(self)).array
-
-
-reciprocal_default_forms = KnownForms("T", np.reciprocal, (0,))
-
-
-# reciprocal(Tensor self) -> Tensor
-def reciprocal_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = reciprocal_default_forms.get(key)
-        if form is None:
-            form = reciprocal_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.reciprocal(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::reciprocal", "CPU")
-        raise
-
-
-# reciprocal_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def reciprocal_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return reciprocal_default(self)
-    try:
-        result = np.reciprocal(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return reciprocal_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return reciprocal_default(self)
-
-
-# reciprocal_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return reciprocal_default(wrap(self)).array
-    try:
-        result = np.reciprocal(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return reciprocal_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return reciprocal_default(wrap(self)).array
-
-
-rsqrt_default_forms = KnownForms("T", arithmetic_kernels.reciprocal_root, (-1, 0))
-
-
-# rsqrt(Tensor self) -> Tensor
-def rsqrt_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = rsqrt_default_forms.get(key)
-    if form is None:
-        form = rsqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, arithmetic_kernels.reciprocal_root(np, self_), self_)
-
-
-sigmoid_default_forms = KnownForms("T", arithmetic_kernels.sigmoid, (-1, 0))
-
-
-# sigmoid(Tensor self) -> Tensor
-def sigmoid_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = sigmoid_default_forms.get(key)
-    if form is None:
-        form = sigmoid_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, arithmetic_kernels.sigmoid(np, self_), self_)
-
-
-floor_default_forms = KnownForms("T", np.floor, (0,))
-
-
-# floor(Tensor self) -> Tensor
-def floor_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = floor_default_forms.get(key)
-        if form is None:
-            form = floor_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.floor(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::floor", "CPU")
-        raise
-
-
-# floor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def floor_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return floor_default(self)
-    try:
-        result = np.floor(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return floor_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return floor_default(self)
-
-
-# floor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def floor_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return floor_default(wrap(self)).array
-    try:
-        result = np.floor(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return floor_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return floor_default(wrap(self)).array
-
-
-ceil_default_forms = KnownForms("T", np.ceil, (0,))
-
-
-# ceil(Tensor self) -> Tensor
-def ceil_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = ceil_default_forms.get(key)
-        if form is None:
-            form = ceil_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.ceil(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::ceil", "CPU")
-        raise
-
-
-# ceil_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ceil_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return ceil_default(self)
-    try:
-        result = np.ceil(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return ceil_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ceil_default(self)
-
-
-# ceil_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ceil_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return ceil_default(wrap(self)).array
-    try:
-        result = np.ceil(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return ceil_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return ceil_default(wrap(self)).array
-
-
-trunc_default_forms = KnownForms("T", np.trunc, (0,))
-
-
-# trunc(Tensor self) -> Tensor
-def trunc_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = trunc_default_forms.get(key)
-        if form is None:
-            form = trunc_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.trunc(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::trunc", "CPU")
-        raise
-
-
-# trunc_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def trunc_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return trunc_default(self)
-    try:
-        result = np.trunc(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return trunc_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return trunc_default(self)
-
-
-# trunc_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def trunc_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return trunc_default(wrap(self)).array
-    try:
-        result = np.trunc(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return trunc_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return trunc_default(wrap(self)).array
-
-
-round_default_forms = KnownForms("T", arithmetic_kernels.round_half_even, (-1, 0))
-
-
-# round(Tensor self) -> Tensor
-def round_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = round_default_forms.get(key)
-    if form is None:
-        form = round_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, arithmetic_kernels.round_half_even(np, self_), self_)
-
-
-round_decimals_forms = KnownForms("T.", arithmetic_kernels.round_to_decimals, (-1, 0, 1))
-
-
-# round.decimals(Tensor self, *, int decimals) -> Tensor
-def round_decimals(self: Tensor, decimals: int) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = round_decimals_forms.get(key)
-    if form is None:
-        form = round_decimals_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, arithmetic_kernels.round_to_decimals(np, self_, decimals), self_)
-
-
-sign_default_forms = KnownForms("T", arithmetic_kernels.sign, (-1, 0))
-
-
-# sign(Tensor self) -> Tensor
-def sign_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = sign_default_forms.get(key)
-    if form is None:
-        form = sign_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer floating"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, arithmetic_kernels.sign(np, self_), self_)
-
-
-asin_default_forms = KnownForms("T", np.arcsin, (0,))
-
-
-# asin(Tensor self) -> Tensor
-def asin_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = asin_default_forms.get(key)
-        if form is None:
-            form = asin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.arcsin(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::asin", "CPU")
-        raise
-
-
-# asin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def asin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asin_default(self)
-    try:
-        result = np.arcsin(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return asin_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return asin_default(self)
-
-
-# asin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def asin_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return asin_default(wrap(self)).array
-    try:
-        result = np.arcsin(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return asin_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return asin_default(wrap(self)).array
-
-
-acos_default_forms = KnownForms("T", np.arccos, (0,))
-
-
-# acos(Tensor self) -> Tensor
-def acos_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = acos_default_forms.get(key)
-        if form is None:
-            form = acos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.arccos(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::acos", "CPU")
-        raise
-
-
-# acos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def acos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acos_default(self)
-    try:
-        result = np.arccos(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return acos_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return acos_default(self)
-
-
-# acos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def acos_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return acos_default(wrap(self)).array
-    try:
-        result = np.arccos(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return acos_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return acos_default(wrap(self)).array
-
-
-atan_default_forms = KnownForms("T", np.arctan, (0,))
-
-
-# atan(Tensor self) -> Tensor
-def atan_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = atan_default_forms.get(key)
-        if form is None:
-            form = atan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.arctan(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::atan", "CPU")
-        raise
-
-
-# atan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atan_default(self)
-    try:
-        result = np.arctan(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atan_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return atan_default(self)
-
-
-# atan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def atan_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return atan_default(wrap(self)).array
-    try:
-        result = np.arctan(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return atan_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return atan_default(wrap(self)).array
-
-
-sinh_default_forms = KnownForms("T", np.sinh, (0,))
-
-
-# sinh(Tensor self) -> Tensor
-def sinh_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = sinh_default_forms.get(key)
-        if form is None:
-            form = sinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.sinh(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::sinh", "CPU")
-        raise
-
-
-# sinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sinh_default(self)
-    try:
-        result = np.sinh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sinh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sinh_default(self)
-
-
-# sinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sinh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return sinh_default(wrap(self)).array
-    try:
-        result = np.sinh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return sinh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return sinh_default(wrap(self)).array
-
-
-cosh_default_forms = KnownForms("T", np.cosh, (0,))
-
-
-# cosh(Tensor self) -> Tensor
-def cosh_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = cosh_default_forms.get(key)
-        if form is None:
-            form = cosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.cosh(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::cosh", "CPU")
-        raise
-
-
-# cosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def cosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cosh_default(self)
-    try:
-        result = np.cosh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return cosh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return cosh_default(self)
-
-
-# cosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def cosh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return cosh_default(wrap(self)).array
-    try:
-        result = np.cosh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return cosh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return cosh_default(wrap(self)).array
-
-
-asinh_default_forms = KnownForms("T", np.arcsinh, (0,))
-
-
-# asinh(Tensor self) -> Tensor
-def asinh_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = asinh_default_forms.get(key)
-        if form is None:
-            form = asinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.arcsinh(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::asinh", "CPU")
-        raise
-
-
-# asinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def asinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asinh_default(self)
-    try:
-        result = np.arcsinh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return asinh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return asinh_default(self)
-
-
-# asinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def asinh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return asinh_default(wrap(self)).array
-    try:
-        result = np.arcsinh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return asinh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return asinh_default(wrap(self)).array
-
-
-acosh_default_forms = KnownForms("T", np.arccosh, (0,))
-
-
-# acosh(Tensor self) -> Tensor
-def acosh_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = acosh_default_forms.get(key)
-        if form is None:
-            form = acosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.arccosh(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::acosh", "CPU")
-        raise
-
-
-# acosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def acosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acosh_default(self)
-    try:
-        result = np.arccosh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return acosh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return acosh_default(self)
-
-
-# acosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def acosh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return acosh_default(wrap(self)).array
-    try:
-        result = np.arccosh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return acosh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return acosh_default(wrap(self)).array
-
-
-atanh_default_forms = KnownForms("T", np.arctanh, (0,))
-
-
-# atanh(Tensor self) -> Tensor
-def atanh_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = atanh_default_forms.get(key)
-        if form is None:
-            form = atanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.arctanh(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::atanh", "CPU")
-        raise
-
-
-# atanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atanh_default(self)
-    try:
-        result = np.arctanh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atanh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return atanh_default(self)
-
-
-# atanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def atanh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return atanh_default(wrap(self)).array
-    try:
-        result = np.arctanh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return atanh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return atanh_default(wrap(self)).array
-
-
-exp2_default_forms = KnownForms("T", arithmetic_kernels.exp2, (-1, 0))
-
-
-# exp2(Tensor self) -> Tensor
-def exp2_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = exp2_default_forms.get(key)
-    if form is None:
-        form = exp2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, arithmetic_kernels.exp2(np, self_), self_)
-
-
-log10_default_forms = KnownForms("T", np.log10, (0,))
-
-
-# log10(Tensor self) -> Tensor
-def log10_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = log10_default_forms.get(key)
-        if form is None:
-            form = log10_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.log10(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::log10", "CPU")
-        raise
-
-
-# log10_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log10_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log10_default(self)
-    try:
-        result = np.log10(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log10_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log10_default(self)
-
-
-# log10_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log10_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log10_default(wrap(self)).array
-    try:
-        result = np.log10(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log10_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log10_default(wrap(self)).array
-
-
-def deg2rad_default_of_arrays(self: Any) -> Any:
-    return np.multiply(self, 0.017453292519943295)
-
-
-deg2rad_default_forms = KnownForms("T", deg2rad_default_of_arrays, (0,))
-
-
-# deg2rad(Tensor self) -> Tensor
-def deg2rad_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = deg2rad_default_forms.get(key)
-        if form is None:
-            form = deg2rad_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-                self_,
-            )
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, deg2rad_default_of_arrays(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::deg2rad", "CPU")
-        raise
-
-
-# deg2rad_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def deg2rad_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F:
-        return deg2rad_default(self)
-    try:
-        result = np.multiply(self_, 0.017453292519943295)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return deg2rad_default(self)
-
-
-# deg2rad_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F:
-        return deg2rad_default(wrap(self)).array
-    try:
-        result = np.multiply(self, 0.017453292519943295)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return deg2rad_default(wrap(self)).array
-
-
-def rad2deg_default_of_arrays(self: Any) -> Any:
-    return np.multiply(self, 57.29577951308232)
-
-
-rad2deg_default_forms = KnownForms("T", rad2deg_default_of_arrays, (0,))
-
-
-# rad2deg(Tensor self) -> Tensor
-def rad2deg_default(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = rad2deg_default_forms.get(key)
-        if form is None:
-            form = rad2deg_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-                self_,
-            )
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, rad2deg_default_of_arrays(self_), self_)
-    except Exception as error:
-        name_kernel(error, "aten::rad2deg", "CPU")
-        raise
-
-
-# rad2deg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def rad2deg_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F:
-        return rad2deg_default(self)
-    try:
-        result = np.multiply(self_, 57.29577951308232)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return rad2deg_default(self)
-
-
-# rad2deg_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F:
-        return rad2deg_default(wrap(self)).array
-    try:
-        result = np.multiply(self, 57.29577951308232)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return rad2deg_default(wrap(self)).array
-
-
-frac_default_forms = KnownForms("T", elementary_kernels.fractional_part, (-1, 0))
-
-
-# frac(Tensor self) -> Tensor
-def frac_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = frac_default_forms.get(key)
-    if form is None:
-        form = frac_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, elementary_kernels.fractional_part(np, self_), self_)
-
-
-sgn_default_forms = KnownForms("T", elementary_kernels.sgn, (-1, 0))
-
-
-# sgn(Tensor self) -> Tensor
-def sgn_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = sgn_default_forms.get(key)
-    if form is None:
-        form = sgn_default_forms.learn(key, rules.pointwise(self_), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, elementary_kernels.sgn(np, self_), self_)
-
-
-angle_default_forms = KnownForms("T", elementary_kernels.angle, (-1, 0))
-
-
-# angle(Tensor self) -> Tensor
-def angle_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = angle_default_forms.get(key)
-    if form is None:
-        form = angle_default_forms.learn(key, rules.pointwise(self_, kind="int_and_complex_to_float"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, elementary_kernels.angle(np, self_), self_)
-
-
-_conj_physical_default_forms = KnownForms("T", elementary_kernels.conjugate, (-1, 0))
-
-
-# _conj_physical(Tensor self) -> Tensor
-def _conj_physical_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = _conj_physical_default_forms.get(key)
-    if form is None:
-        form = _conj_physical_default_forms.learn(key, rules.pointwise(self_), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, elementary_kernels.conjugate(np, self_), self_)
-
-
-nan_to_num_default_forms = KnownForms("T...", elementary_kernels.nan_to_num, (-1, 0, 1, 2, 3))
-
-
-# nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
-def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = nan_to_num_default_forms.get(key)
-    if form is None:
-        form = nan_to_num_default_forms.learn(key, rules.pointwise(self_, kind="no_opmath"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf), self_)
-
-
-conj_physical__forms = KnownForms()
-
-
-# conj_physical_(Tensor(a!) self) -> Tensor(a!)
-def conj_physical_(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = conj_physical__forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_)
-        conj_physical__forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(elementary_kernels.conjugate(np, self_), target)
-    return self
-
-
-conj_physical_out_forms = KnownForms()
-
-
-# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = conj_physical_out_forms.get(key)
-    if form is None:
-        plan = rules.pointwise(self_)
-        conj_physical_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(elementary_kernels.conjugate(np, self_), target)
-    return out
-
-
-complex_default_forms = KnownForms("TT", elementary_kernels.complex_of_parts, (-1, 0, 1))
-
-
-# complex(Tensor real, Tensor imag) -> Tensor
-def complex_default(real: Tensor, imag: Tensor) -> Tensor:
-    real_ = real.array
-    imag_ = imag.array
-    key = (real_.shape, real_.strides, real_.dtype, imag_.shape, imag_.strides, imag_.dtype)
-    form = complex_default_forms.get(key)
-    if form is None:
-        form = complex_default_forms.learn(
-            key,
-            rules.complex_of(real_, imag_, accepts="float16 float32 float64"),
-            real_,
-            imag_,
-        )
-    if form.casts:
-        real_, imag_ = cast_operands(form, (real_, imag_))
-    return known_result(form, elementary_kernels.complex_of_parts(np, real_, imag_), real_, imag_)
-
-
-polar_default_forms = KnownForms("TT", elementary_kernels.complex_of_polar, (-1, 0, 1))
-
-
-# polar(Tensor abs, Tensor angle) -> Tensor
-def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
-    abs_ = abs.array
-    angle_ = angle.array
-    key = (abs_.shape, abs_.strides, abs_.dtype, angle_.shape, angle_.strides, angle_.dtype)
-    form = polar_default_forms.get(key)
-    if form is None:
-        form = polar_default_forms.learn(key, rules.complex_of(abs_, angle_, accepts="float32 float64"), abs_, angle_)
-    if form.casts:
-        abs_, angle_ = cast_operands(form, (abs_, angle_))
-    return known_result(form, elementary_kernels.complex_of_polar(np, abs_, angle_), abs_, angle_)
-
-
-relu_default_forms = KnownForms("T", activations_kernels.relu, (-1, 0))
-
-
-# relu(Tensor self) -> Tensor
-def relu_default(self: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = relu_default_forms.get(key)
-    if form is None:
-        form = relu_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, activations_kernels.relu(np, self_), self_)
-
-
-frexp_Tensor_forms = KnownForms("T", elementary_kernels.mantissa_and_exponent, (-1, 0))
-
-
-# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
-def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype)
-    form = frexp_Tensor_forms.get(key)
-    if form is None:
-        plan0 = rules.pointwise(self_, accepts="floating")
-        plan1 = rules.pointwise(self_, dtype=dtypes.int32, accepts="floating")
-        form = frexp_Tensor_forms.learn(key, (plan0, plan1), self_)
-    if form[0].casts:
-        (self_,) = cast_operands(form[0], (self_,))
-    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(np, self_), 2)
-    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
-
-
-# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
-#     exponent)
-def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
-    (self_,) = plan0.operands
-    target0 = plan0.target(mantissa)
-    target1 = plan1.target(exponent)
-    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(np, self_), 2)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return mantissa, exponent
-
-
-gelu_default_forms = KnownForms("TV", arithmetic_kernels.gelu, (-1, 0, 1))
-
-
-# gelu(Tensor self, *, str approximate='none') -> Tensor
-def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, approximate)
-    form = gelu_default_forms.get(key)
-    if form is None:
-        form = gelu_default_forms.learn(key, rules.gelu(self_, approximate), self_)
-    if form.casts:
-        (self_,) = cast_operands(form, (self_,))
-    return known_result(form, arithmetic_kernels.gelu(np, self_, approximate), self_)
-
-
 neg_out_forms = KnownForms()
 
 
@@ -1913,6 +143,66 @@ def neg__dense(self: Tensor) -> Tensor:
     else:
         return self
     return neg_(self)
+
+
+abs_default_forms = KnownForms("T", np.absolute, (0,))
+
+
+# abs(Tensor self) -> Tensor
+def abs_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = abs_default_forms.get(key)
+        if form is None:
+            form = abs_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.absolute(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::abs", "CPU")
+        raise
+
+
+# abs_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def abs_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return abs_default(self)
+    try:
+        result = np.absolute(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return abs_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return abs_default(self)
+
+
+# abs_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def abs_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_IUF:
+        return abs_default(wrap(self)).array
+    try:
+        result = np.absolute(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return abs_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return abs_default(wrap(self)).array
 
 
 abs_out_forms = KnownForms()
@@ -1975,6 +265,62 @@ def abs__dense(self: Tensor) -> Tensor:
     return abs_(self)
 
 
+exp_default_forms = KnownForms("T", np.exp, (0,))
+
+
+# exp(Tensor self) -> Tensor
+def exp_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp_default_forms.get(key)
+        if form is None:
+            form = exp_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.exp(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::exp", "CPU")
+        raise
+
+
+# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def exp_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return exp_default(self)
+    try:
+        result = np.exp(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
+
+
+# exp_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def exp_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return exp_default(wrap(self)).array
+    try:
+        result = np.exp(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return exp_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return exp_default(wrap(self)).array
+
+
 exp_out_forms = KnownForms()
 
 
@@ -2033,6 +379,62 @@ def exp__dense(self: Tensor) -> Tensor:
     else:
         return self
     return exp_(self)
+
+
+expm1_default_forms = KnownForms("T", np.expm1, (0,))
+
+
+# expm1(Tensor self) -> Tensor
+def expm1_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = expm1_default_forms.get(key)
+        if form is None:
+            form = expm1_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.expm1(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::expm1", "CPU")
+        raise
+
+
+# expm1_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def expm1_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return expm1_default(self)
+    try:
+        result = np.expm1(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return expm1_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return expm1_default(self)
+
+
+# expm1_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def expm1_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return expm1_default(wrap(self)).array
+    try:
+        result = np.expm1(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return expm1_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return expm1_default(wrap(self)).array
 
 
 expm1_out_forms = KnownForms()
@@ -2095,6 +497,62 @@ def expm1__dense(self: Tensor) -> Tensor:
     return expm1_(self)
 
 
+log_default_forms = KnownForms("T", np.log, (0,))
+
+
+# log(Tensor self) -> Tensor
+def log_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log_default_forms.get(key)
+        if form is None:
+            form = log_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.log(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::log", "CPU")
+        raise
+
+
+# log_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def log_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log_default(self)
+    try:
+        result = np.log(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log_default(self)
+
+
+# log_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def log_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return log_default(wrap(self)).array
+    try:
+        result = np.log(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log_default(wrap(self)).array
+
+
 log_out_forms = KnownForms()
 
 
@@ -2153,6 +611,62 @@ def log__dense(self: Tensor) -> Tensor:
     else:
         return self
     return log_(self)
+
+
+log1p_default_forms = KnownForms("T", np.log1p, (0,))
+
+
+# log1p(Tensor self) -> Tensor
+def log1p_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log1p_default_forms.get(key)
+        if form is None:
+            form = log1p_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.log1p(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::log1p", "CPU")
+        raise
+
+
+# log1p_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def log1p_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log1p_default(self)
+    try:
+        result = np.log1p(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log1p_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log1p_default(self)
+
+
+# log1p_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def log1p_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return log1p_default(wrap(self)).array
+    try:
+        result = np.log1p(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log1p_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log1p_default(wrap(self)).array
 
 
 log1p_out_forms = KnownForms()
@@ -2215,6 +729,62 @@ def log1p__dense(self: Tensor) -> Tensor:
     return log1p_(self)
 
 
+log2_default_forms = KnownForms("T", np.log2, (0,))
+
+
+# log2(Tensor self) -> Tensor
+def log2_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log2_default_forms.get(key)
+        if form is None:
+            form = log2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.log2(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::log2", "CPU")
+        raise
+
+
+# log2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def log2_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log2_default(self)
+    try:
+        result = np.log2(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log2_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log2_default(self)
+
+
+# log2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def log2_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return log2_default(wrap(self)).array
+    try:
+        result = np.log2(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log2_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log2_default(wrap(self)).array
+
+
 log2_out_forms = KnownForms()
 
 
@@ -2273,6 +843,62 @@ def log2__dense(self: Tensor) -> Tensor:
     else:
         return self
     return log2_(self)
+
+
+sqrt_default_forms = KnownForms("T", np.sqrt, (0,))
+
+
+# sqrt(Tensor self) -> Tensor
+def sqrt_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sqrt_default_forms.get(key)
+        if form is None:
+            form = sqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.sqrt(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::sqrt", "CPU")
+        raise
+
+
+# sqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sqrt_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return sqrt_default(self)
+    try:
+        result = np.sqrt(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sqrt_default(self)
+
+
+# sqrt_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def sqrt_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return sqrt_default(wrap(self)).array
+    try:
+        result = np.sqrt(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sqrt_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sqrt_default(wrap(self)).array
 
 
 sqrt_out_forms = KnownForms()
@@ -2335,6 +961,62 @@ def sqrt__dense(self: Tensor) -> Tensor:
     return sqrt_(self)
 
 
+sin_default_forms = KnownForms("T", np.sin, (0,))
+
+
+# sin(Tensor self) -> Tensor
+def sin_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sin_default_forms.get(key)
+        if form is None:
+            form = sin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.sin(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::sin", "CPU")
+        raise
+
+
+# sin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sin_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return sin_default(self)
+    try:
+        result = np.sin(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sin_default(self)
+
+
+# sin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def sin_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return sin_default(wrap(self)).array
+    try:
+        result = np.sin(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sin_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sin_default(wrap(self)).array
+
+
 sin_out_forms = KnownForms()
 
 
@@ -2393,6 +1075,62 @@ def sin__dense(self: Tensor) -> Tensor:
     else:
         return self
     return sin_(self)
+
+
+cos_default_forms = KnownForms("T", np.cos, (0,))
+
+
+# cos(Tensor self) -> Tensor
+def cos_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = cos_default_forms.get(key)
+        if form is None:
+            form = cos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.cos(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::cos", "CPU")
+        raise
+
+
+# cos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def cos_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return cos_default(self)
+    try:
+        result = np.cos(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return cos_default(self)
+
+
+# cos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def cos_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return cos_default(wrap(self)).array
+    try:
+        result = np.cos(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return cos_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return cos_default(wrap(self)).array
 
 
 cos_out_forms = KnownForms()
@@ -2455,6 +1193,62 @@ def cos__dense(self: Tensor) -> Tensor:
     return cos_(self)
 
 
+tan_default_forms = KnownForms("T", np.tan, (0,))
+
+
+# tan(Tensor self) -> Tensor
+def tan_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = tan_default_forms.get(key)
+        if form is None:
+            form = tan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.tan(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::tan", "CPU")
+        raise
+
+
+# tan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def tan_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return tan_default(self)
+    try:
+        result = np.tan(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return tan_default(self)
+
+
+# tan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def tan_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return tan_default(wrap(self)).array
+    try:
+        result = np.tan(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return tan_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return tan_default(wrap(self)).array
+
+
 tan_out_forms = KnownForms()
 
 
@@ -2513,6 +1307,62 @@ def tan__dense(self: Tensor) -> Tensor:
     else:
         return self
     return tan_(self)
+
+
+tanh_default_forms = KnownForms("T", np.tanh, (0,))
+
+
+# tanh(Tensor self) -> Tensor
+def tanh_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = tanh_default_forms.get(key)
+        if form is None:
+            form = tanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.tanh(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::tanh", "CPU")
+        raise
+
+
+# tanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def tanh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return tanh_default(self)
+    try:
+        result = np.tanh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return tanh_default(self)
+
+
+# tanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def tanh_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return tanh_default(wrap(self)).array
+    try:
+        result = np.tanh(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return tanh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return tanh_default(wrap(self)).array
 
 
 tanh_out_forms = KnownForms()
@@ -2575,6 +1425,62 @@ def tanh__dense(self: Tensor) -> Tensor:
     return tanh_(self)
 
 
+reciprocal_default_forms = KnownForms("T", np.reciprocal, (0,))
+
+
+# reciprocal(Tensor self) -> Tensor
+def reciprocal_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = reciprocal_default_forms.get(key)
+        if form is None:
+            form = reciprocal_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.reciprocal(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::reciprocal", "CPU")
+        raise
+
+
+# reciprocal_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def reciprocal_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return reciprocal_default(self)
+    try:
+        result = np.reciprocal(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return reciprocal_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return reciprocal_default(self)
+
+
+# reciprocal_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return reciprocal_default(wrap(self)).array
+    try:
+        result = np.reciprocal(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return reciprocal_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return reciprocal_default(wrap(self)).array
+
+
 reciprocal_out_forms = KnownForms()
 
 
@@ -2635,6 +1541,21 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     return reciprocal_(self)
 
 
+rsqrt_default_forms = KnownForms("T", arithmetic_kernels.reciprocal_root, (-1, 0))
+
+
+# rsqrt(Tensor self) -> Tensor
+def rsqrt_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = rsqrt_default_forms.get(key)
+    if form is None:
+        form = rsqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, arithmetic_kernels.reciprocal_root(np, self_), self_)
+
+
 rsqrt_out_forms = KnownForms("Tt", arithmetic_kernels.reciprocal_root, (-1, 0), writes=1)
 
 
@@ -2673,6 +1594,21 @@ def rsqrt_(self: Tensor) -> Tensor:
     return self
 
 
+sigmoid_default_forms = KnownForms("T", arithmetic_kernels.sigmoid, (-1, 0))
+
+
+# sigmoid(Tensor self) -> Tensor
+def sigmoid_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sigmoid_default_forms.get(key)
+    if form is None:
+        form = sigmoid_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, arithmetic_kernels.sigmoid(np, self_), self_)
+
+
 sigmoid_out_forms = KnownForms("Tt", arithmetic_kernels.sigmoid, (-1, 0), writes=1)
 
 
@@ -2709,6 +1645,62 @@ def sigmoid_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sigmoid(np, self_, out=plan.out(target)), target)
     return self
+
+
+floor_default_forms = KnownForms("T", np.floor, (0,))
+
+
+# floor(Tensor self) -> Tensor
+def floor_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = floor_default_forms.get(key)
+        if form is None:
+            form = floor_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.floor(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::floor", "CPU")
+        raise
+
+
+# floor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def floor_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return floor_default(self)
+    try:
+        result = np.floor(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return floor_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return floor_default(self)
+
+
+# floor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def floor_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_IUF:
+        return floor_default(wrap(self)).array
+    try:
+        result = np.floor(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return floor_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return floor_default(wrap(self)).array
 
 
 floor_out_forms = KnownForms()
@@ -2771,6 +1763,62 @@ def floor__dense(self: Tensor) -> Tensor:
     return floor_(self)
 
 
+ceil_default_forms = KnownForms("T", np.ceil, (0,))
+
+
+# ceil(Tensor self) -> Tensor
+def ceil_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = ceil_default_forms.get(key)
+        if form is None:
+            form = ceil_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.ceil(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::ceil", "CPU")
+        raise
+
+
+# ceil_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ceil_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return ceil_default(self)
+    try:
+        result = np.ceil(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return ceil_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ceil_default(self)
+
+
+# ceil_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def ceil_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_IUF:
+        return ceil_default(wrap(self)).array
+    try:
+        result = np.ceil(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return ceil_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return ceil_default(wrap(self)).array
+
+
 ceil_out_forms = KnownForms()
 
 
@@ -2829,6 +1877,62 @@ def ceil__dense(self: Tensor) -> Tensor:
     else:
         return self
     return ceil_(self)
+
+
+trunc_default_forms = KnownForms("T", np.trunc, (0,))
+
+
+# trunc(Tensor self) -> Tensor
+def trunc_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = trunc_default_forms.get(key)
+        if form is None:
+            form = trunc_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.trunc(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::trunc", "CPU")
+        raise
+
+
+# trunc_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def trunc_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return trunc_default(self)
+    try:
+        result = np.trunc(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return trunc_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return trunc_default(self)
+
+
+# trunc_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def trunc_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_IUF:
+        return trunc_default(wrap(self)).array
+    try:
+        result = np.trunc(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return trunc_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return trunc_default(wrap(self)).array
 
 
 trunc_out_forms = KnownForms()
@@ -2891,6 +1995,21 @@ def trunc__dense(self: Tensor) -> Tensor:
     return trunc_(self)
 
 
+round_default_forms = KnownForms("T", arithmetic_kernels.round_half_even, (-1, 0))
+
+
+# round(Tensor self) -> Tensor
+def round_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = round_default_forms.get(key)
+    if form is None:
+        form = round_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, arithmetic_kernels.round_half_even(np, self_), self_)
+
+
 round_out_forms = KnownForms("Tt", arithmetic_kernels.round_half_even, (-1, 0), writes=1)
 
 
@@ -2927,6 +2046,21 @@ def round__default(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.round_half_even(np, self_, out=plan.out(target)), target)
     return self
+
+
+round_decimals_forms = KnownForms("T.", arithmetic_kernels.round_to_decimals, (-1, 0, 1))
+
+
+# round.decimals(Tensor self, *, int decimals) -> Tensor
+def round_decimals(self: Tensor, decimals: int) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = round_decimals_forms.get(key)
+    if form is None:
+        form = round_decimals_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, arithmetic_kernels.round_to_decimals(np, self_, decimals), self_)
 
 
 round_decimals_out_forms = KnownForms("T.t", arithmetic_kernels.round_to_decimals, (-1, 0, 1), writes=2)
@@ -2967,6 +2101,21 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
     return self
 
 
+sign_default_forms = KnownForms("T", arithmetic_kernels.sign, (-1, 0))
+
+
+# sign(Tensor self) -> Tensor
+def sign_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sign_default_forms.get(key)
+    if form is None:
+        form = sign_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, arithmetic_kernels.sign(np, self_), self_)
+
+
 sign_out_forms = KnownForms("Tt", arithmetic_kernels.sign, (-1, 0), writes=1)
 
 
@@ -3003,6 +2152,62 @@ def sign_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sign(np, self_, out=plan.out(target)), target)
     return self
+
+
+asin_default_forms = KnownForms("T", np.arcsin, (0,))
+
+
+# asin(Tensor self) -> Tensor
+def asin_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = asin_default_forms.get(key)
+        if form is None:
+            form = asin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arcsin(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::asin", "CPU")
+        raise
+
+
+# asin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def asin_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return asin_default(self)
+    try:
+        result = np.arcsin(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return asin_default(self)
+
+
+# asin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def asin_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return asin_default(wrap(self)).array
+    try:
+        result = np.arcsin(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return asin_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return asin_default(wrap(self)).array
 
 
 asin_out_forms = KnownForms()
@@ -3065,6 +2270,62 @@ def asin__dense(self: Tensor) -> Tensor:
     return asin_(self)
 
 
+acos_default_forms = KnownForms("T", np.arccos, (0,))
+
+
+# acos(Tensor self) -> Tensor
+def acos_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = acos_default_forms.get(key)
+        if form is None:
+            form = acos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arccos(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::acos", "CPU")
+        raise
+
+
+# acos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def acos_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return acos_default(self)
+    try:
+        result = np.arccos(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return acos_default(self)
+
+
+# acos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def acos_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return acos_default(wrap(self)).array
+    try:
+        result = np.arccos(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return acos_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return acos_default(wrap(self)).array
+
+
 acos_out_forms = KnownForms()
 
 
@@ -3123,6 +2384,62 @@ def acos__dense(self: Tensor) -> Tensor:
     else:
         return self
     return acos_(self)
+
+
+atan_default_forms = KnownForms("T", np.arctan, (0,))
+
+
+# atan(Tensor self) -> Tensor
+def atan_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = atan_default_forms.get(key)
+        if form is None:
+            form = atan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arctan(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::atan", "CPU")
+        raise
+
+
+# atan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def atan_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return atan_default(self)
+    try:
+        result = np.arctan(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atan_default(self)
+
+
+# atan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def atan_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return atan_default(wrap(self)).array
+    try:
+        result = np.arctan(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atan_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atan_default(wrap(self)).array
 
 
 atan_out_forms = KnownForms()
@@ -3185,6 +2502,62 @@ def atan__dense(self: Tensor) -> Tensor:
     return atan_(self)
 
 
+sinh_default_forms = KnownForms("T", np.sinh, (0,))
+
+
+# sinh(Tensor self) -> Tensor
+def sinh_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = sinh_default_forms.get(key)
+        if form is None:
+            form = sinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.sinh(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::sinh", "CPU")
+        raise
+
+
+# sinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sinh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return sinh_default(self)
+    try:
+        result = np.sinh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sinh_default(self)
+
+
+# sinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def sinh_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return sinh_default(wrap(self)).array
+    try:
+        result = np.sinh(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sinh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sinh_default(wrap(self)).array
+
+
 sinh_out_forms = KnownForms()
 
 
@@ -3243,6 +2616,62 @@ def sinh__dense(self: Tensor) -> Tensor:
     else:
         return self
     return sinh_(self)
+
+
+cosh_default_forms = KnownForms("T", np.cosh, (0,))
+
+
+# cosh(Tensor self) -> Tensor
+def cosh_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = cosh_default_forms.get(key)
+        if form is None:
+            form = cosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.cosh(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::cosh", "CPU")
+        raise
+
+
+# cosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def cosh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return cosh_default(self)
+    try:
+        result = np.cosh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return cosh_default(self)
+
+
+# cosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def cosh_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return cosh_default(wrap(self)).array
+    try:
+        result = np.cosh(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return cosh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return cosh_default(wrap(self)).array
 
 
 cosh_out_forms = KnownForms()
@@ -3305,6 +2734,62 @@ def cosh__dense(self: Tensor) -> Tensor:
     return cosh_(self)
 
 
+asinh_default_forms = KnownForms("T", np.arcsinh, (0,))
+
+
+# asinh(Tensor self) -> Tensor
+def asinh_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = asinh_default_forms.get(key)
+        if form is None:
+            form = asinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arcsinh(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::asinh", "CPU")
+        raise
+
+
+# asinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def asinh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return asinh_default(self)
+    try:
+        result = np.arcsinh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return asinh_default(self)
+
+
+# asinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def asinh_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return asinh_default(wrap(self)).array
+    try:
+        result = np.arcsinh(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return asinh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return asinh_default(wrap(self)).array
+
+
 asinh_out_forms = KnownForms()
 
 
@@ -3363,6 +2848,62 @@ def asinh__dense(self: Tensor) -> Tensor:
     else:
         return self
     return asinh_(self)
+
+
+acosh_default_forms = KnownForms("T", np.arccosh, (0,))
+
+
+# acosh(Tensor self) -> Tensor
+def acosh_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = acosh_default_forms.get(key)
+        if form is None:
+            form = acosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arccosh(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::acosh", "CPU")
+        raise
+
+
+# acosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def acosh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return acosh_default(self)
+    try:
+        result = np.arccosh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return acosh_default(self)
+
+
+# acosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def acosh_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return acosh_default(wrap(self)).array
+    try:
+        result = np.arccosh(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return acosh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return acosh_default(wrap(self)).array
 
 
 acosh_out_forms = KnownForms()
@@ -3425,6 +2966,62 @@ def acosh__dense(self: Tensor) -> Tensor:
     return acosh_(self)
 
 
+atanh_default_forms = KnownForms("T", np.arctanh, (0,))
+
+
+# atanh(Tensor self) -> Tensor
+def atanh_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = atanh_default_forms.get(key)
+        if form is None:
+            form = atanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.arctanh(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::atanh", "CPU")
+        raise
+
+
+# atanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def atanh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return atanh_default(self)
+    try:
+        result = np.arctanh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atanh_default(self)
+
+
+# atanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def atanh_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return atanh_default(wrap(self)).array
+    try:
+        result = np.arctanh(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atanh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atanh_default(wrap(self)).array
+
+
 atanh_out_forms = KnownForms()
 
 
@@ -3485,6 +3082,21 @@ def atanh__dense(self: Tensor) -> Tensor:
     return atanh_(self)
 
 
+exp2_default_forms = KnownForms("T", arithmetic_kernels.exp2, (-1, 0))
+
+
+# exp2(Tensor self) -> Tensor
+def exp2_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = exp2_default_forms.get(key)
+    if form is None:
+        form = exp2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, arithmetic_kernels.exp2(np, self_), self_)
+
+
 exp2_out_forms = KnownForms("Tt", arithmetic_kernels.exp2, (-1, 0), writes=1)
 
 
@@ -3521,6 +3133,62 @@ def exp2_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.exp2(np, self_, out=plan.out(target)), target)
     return self
+
+
+log10_default_forms = KnownForms("T", np.log10, (0,))
+
+
+# log10(Tensor self) -> Tensor
+def log10_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = log10_default_forms.get(key)
+        if form is None:
+            form = log10_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.log10(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::log10", "CPU")
+        raise
+
+
+# log10_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def log10_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log10_default(self)
+    try:
+        result = np.log10(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log10_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log10_default(self)
+
+
+# log10_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def log10_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_FC:
+        return log10_default(wrap(self)).array
+    try:
+        result = np.log10(self)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log10_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log10_default(wrap(self)).array
 
 
 log10_out_forms = KnownForms()
@@ -3583,6 +3251,66 @@ def log10__dense(self: Tensor) -> Tensor:
     return log10_(self)
 
 
+def deg2rad_default_of_arrays(self: Any) -> Any:
+    return np.multiply(self, 0.017453292519943295)
+
+
+deg2rad_default_forms = KnownForms("T", deg2rad_default_of_arrays, (0,))
+
+
+# deg2rad(Tensor self) -> Tensor
+def deg2rad_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = deg2rad_default_forms.get(key)
+        if form is None:
+            form = deg2rad_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, deg2rad_default_of_arrays(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::deg2rad", "CPU")
+        raise
+
+
+# deg2rad_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def deg2rad_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F:
+        return deg2rad_default(self)
+    try:
+        result = np.multiply(self_, 0.017453292519943295)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return deg2rad_default(self)
+
+
+# deg2rad_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_F:
+        return deg2rad_default(wrap(self)).array
+    try:
+        result = np.multiply(self, 0.017453292519943295)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return deg2rad_default(wrap(self)).array
+
+
 deg2rad_out_forms = KnownForms()
 
 
@@ -3641,6 +3369,66 @@ def deg2rad__dense(self: Tensor) -> Tensor:
     else:
         return self
     return deg2rad_(self)
+
+
+def rad2deg_default_of_arrays(self: Any) -> Any:
+    return np.multiply(self, 57.29577951308232)
+
+
+rad2deg_default_forms = KnownForms("T", rad2deg_default_of_arrays, (0,))
+
+
+# rad2deg(Tensor self) -> Tensor
+def rad2deg_default(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = rad2deg_default_forms.get(key)
+        if form is None:
+            form = rad2deg_default_forms.learn(
+                key,
+                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
+                self_,
+            )
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, rad2deg_default_of_arrays(self_), self_)
+    except Exception as error:
+        name_kernel(error, "aten::rad2deg", "CPU")
+        raise
+
+
+# rad2deg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def rad2deg_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F:
+        return rad2deg_default(self)
+    try:
+        result = np.multiply(self_, 57.29577951308232)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rad2deg_default(self)
+
+
+# rad2deg_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
+def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
+    dtype = self.dtype
+    if dtype not in DTYPES_F:
+        return rad2deg_default(wrap(self)).array
+    try:
+        result = np.multiply(self, 57.29577951308232)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rad2deg_default(wrap(self)).array
 
 
 rad2deg_out_forms = KnownForms()
@@ -3703,6 +3491,21 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     return rad2deg_(self)
 
 
+frac_default_forms = KnownForms("T", elementary_kernels.fractional_part, (-1, 0))
+
+
+# frac(Tensor self) -> Tensor
+def frac_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = frac_default_forms.get(key)
+    if form is None:
+        form = frac_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, elementary_kernels.fractional_part(np, self_), self_)
+
+
 frac_out_forms = KnownForms("Tt", elementary_kernels.fractional_part, (-1, 0), writes=1)
 
 
@@ -3739,6 +3542,21 @@ def frac_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(elementary_kernels.fractional_part(np, self_, out=plan.out(target)), target)
     return self
+
+
+sgn_default_forms = KnownForms("T", elementary_kernels.sgn, (-1, 0))
+
+
+# sgn(Tensor self) -> Tensor
+def sgn_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = sgn_default_forms.get(key)
+    if form is None:
+        form = sgn_default_forms.learn(key, rules.pointwise(self_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, elementary_kernels.sgn(np, self_), self_)
 
 
 sgn_out_forms = KnownForms("Tt", elementary_kernels.sgn, (-1, 0), writes=1)
@@ -3779,6 +3597,21 @@ def sgn_(self: Tensor) -> Tensor:
     return self
 
 
+angle_default_forms = KnownForms("T", elementary_kernels.angle, (-1, 0))
+
+
+# angle(Tensor self) -> Tensor
+def angle_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = angle_default_forms.get(key)
+    if form is None:
+        form = angle_default_forms.learn(key, rules.pointwise(self_, kind="int_and_complex_to_float"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, elementary_kernels.angle(np, self_), self_)
+
+
 angle_out_forms = KnownForms("Tt", elementary_kernels.angle, (-1, 0), writes=1)
 
 
@@ -3798,6 +3631,21 @@ def angle_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+_conj_physical_default_forms = KnownForms("T", elementary_kernels.conjugate, (-1, 0))
+
+
+# _conj_physical(Tensor self) -> Tensor
+def _conj_physical_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = _conj_physical_default_forms.get(key)
+    if form is None:
+        form = _conj_physical_default_forms.learn(key, rules.pointwise(self_), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, elementary_kernels.conjugate(np, self_), self_)
+
+
 _conj_physical_out_forms = KnownForms()
 
 
@@ -3815,6 +3663,21 @@ def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(elementary_kernels.conjugate(np, self_), target)
     return out
+
+
+nan_to_num_default_forms = KnownForms("T...", elementary_kernels.nan_to_num, (-1, 0, 1, 2, 3))
+
+
+# nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
+def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = nan_to_num_default_forms.get(key)
+    if form is None:
+        form = nan_to_num_default_forms.learn(key, rules.pointwise(self_, kind="no_opmath"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf), self_)
 
 
 nan_to_num_out_forms = KnownForms()
@@ -3855,6 +3718,65 @@ def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: f
     return self
 
 
+conj_physical__forms = KnownForms()
+
+
+# conj_physical_(Tensor(a!) self) -> Tensor(a!)
+def conj_physical_(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = conj_physical__forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_)
+        conj_physical__forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(elementary_kernels.conjugate(np, self_), target)
+    return self
+
+
+conj_physical_out_forms = KnownForms()
+
+
+# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = conj_physical_out_forms.get(key)
+    if form is None:
+        plan = rules.pointwise(self_)
+        conj_physical_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(elementary_kernels.conjugate(np, self_), target)
+    return out
+
+
+complex_default_forms = KnownForms("TT", elementary_kernels.complex_of_parts, (-1, 0, 1))
+
+
+# complex(Tensor real, Tensor imag) -> Tensor
+def complex_default(real: Tensor, imag: Tensor) -> Tensor:
+    real_ = real.array
+    imag_ = imag.array
+    key = (real_.shape, real_.strides, real_.dtype, imag_.shape, imag_.strides, imag_.dtype)
+    form = complex_default_forms.get(key)
+    if form is None:
+        form = complex_default_forms.learn(
+            key,
+            rules.complex_of(real_, imag_, accepts="float16 float32 float64"),
+            real_,
+            imag_,
+        )
+    if form.casts:
+        real_, imag_ = cast_operands(form, (real_, imag_))
+    return known_result(form, elementary_kernels.complex_of_parts(np, real_, imag_), real_, imag_)
+
+
 complex_out_forms = KnownForms()
 
 
@@ -3875,6 +3797,22 @@ def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+polar_default_forms = KnownForms("TT", elementary_kernels.complex_of_polar, (-1, 0, 1))
+
+
+# polar(Tensor abs, Tensor angle) -> Tensor
+def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
+    abs_ = abs.array
+    angle_ = angle.array
+    key = (abs_.shape, abs_.strides, abs_.dtype, angle_.shape, angle_.strides, angle_.dtype)
+    form = polar_default_forms.get(key)
+    if form is None:
+        form = polar_default_forms.learn(key, rules.complex_of(abs_, angle_, accepts="float32 float64"), abs_, angle_)
+    if form.casts:
+        abs_, angle_ = cast_operands(form, (abs_, angle_))
+    return known_result(form, elementary_kernels.complex_of_polar(np, abs_, angle_), abs_, angle_)
+
+
 polar_out_forms = KnownForms()
 
 
@@ -3893,6 +3831,21 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(elementary_kernels.complex_of_polar(np, abs_, angle_), target)
     return out
+
+
+relu_default_forms = KnownForms("T", activations_kernels.relu, (-1, 0))
+
+
+# relu(Tensor self) -> Tensor
+def relu_default(self: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = relu_default_forms.get(key)
+    if form is None:
+        form = relu_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, activations_kernels.relu(np, self_), self_)
 
 
 relu_out_forms = KnownForms("Tt", activations_kernels.relu, (-1, 0), writes=1)
@@ -3931,6 +3884,53 @@ def relu_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(activations_kernels.relu(np, self_, out=plan.out(target)), target)
     return self
+
+
+frexp_Tensor_forms = KnownForms("T", elementary_kernels.mantissa_and_exponent, (-1, 0))
+
+
+# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype)
+    form = frexp_Tensor_forms.get(key)
+    if form is None:
+        plan0 = rules.pointwise(self_, accepts="floating")
+        plan1 = rules.pointwise(self_, dtype=dtypes.int32, accepts="floating")
+        form = frexp_Tensor_forms.learn(key, (plan0, plan1), self_)
+    if form[0].casts:
+        (self_,) = cast_operands(form[0], (self_,))
+    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(np, self_), 2)
+    return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+
+
+# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+#     exponent)
+def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    (self_,) = plan0.operands
+    target0 = plan0.target(mantissa)
+    target1 = plan1.target(exponent)
+    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(np, self_), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return mantissa, exponent
+
+
+gelu_default_forms = KnownForms("TV", arithmetic_kernels.gelu, (-1, 0, 1))
+
+
+# gelu(Tensor self, *, str approximate='none') -> Tensor
+def gelu_default(self: Tensor, approximate: str) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, approximate)
+    form = gelu_default_forms.get(key)
+    if form is None:
+        form = gelu_default_forms.learn(key, rules.gelu(self_, approximate), self_)
+    if form.casts:
+        (self_,) = cast_operands(form, (self_,))
+    return known_result(form, arithmetic_kernels.gelu(np, self_, approximate), self_)
 
 
 gelu_out_forms = KnownForms("TVt", arithmetic_kernels.gelu, (-1, 0, 1), writes=2)

@@ -27,6 +27,25 @@ def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: flo
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales), self_)
 
 
+upsample_nearest1d_out_forms = KnownForms()
+
+
+# upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_nearest1d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        upsample_nearest1d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest(np, self_, output_size, scales), target)
+    return out
+
+
 upsample_nearest2d_default_forms = KnownForms("TI..", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2, 3))
 
 
@@ -49,6 +68,32 @@ def upsample_nearest2d_default(
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w), self_)
+
+
+upsample_nearest2d_out_forms = KnownForms()
+
+
+# upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def upsample_nearest2d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_nearest2d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        upsample_nearest2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w), target)
+    return out
 
 
 upsample_nearest3d_default_forms = KnownForms("TI...", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2, 3, 4))
@@ -81,6 +126,33 @@ def upsample_nearest3d_default(
     )
 
 
+upsample_nearest3d_out_forms = KnownForms()
+
+
+# upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
+#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_nearest3d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_nearest3d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        upsample_nearest3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest(np, self_, output_size, scales_d, scales_h, scales_w), target)
+    return out
+
+
 _upsample_nearest_exact1d_default_forms = KnownForms("TI.", upsampling_kernels.upsample_nearest_exact, (-1, 0, 1, 2))
 
 
@@ -98,6 +170,25 @@ def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scal
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales), self_)
+
+
+_upsample_nearest_exact1d_out_forms = KnownForms()
+
+
+# _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
+def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact1d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        _upsample_nearest_exact1d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales), target)
+    return out
 
 
 _upsample_nearest_exact2d_default_forms = KnownForms(
@@ -128,6 +219,32 @@ def _upsample_nearest_exact2d_default(
         upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w),
         self_,
     )
+
+
+_upsample_nearest_exact2d_out_forms = KnownForms()
+
+
+# _upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def _upsample_nearest_exact2d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact2d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        _upsample_nearest_exact2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w), target)
+    return out
 
 
 _upsample_nearest_exact3d_default_forms = KnownForms(
@@ -162,6 +279,33 @@ def _upsample_nearest_exact3d_default(
     )
 
 
+_upsample_nearest_exact3d_out_forms = KnownForms()
+
+
+# _upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None,
+#     float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def _upsample_nearest_exact3d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = _upsample_nearest_exact3d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        _upsample_nearest_exact3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_d, scales_h, scales_w), target)
+    return out
+
+
 upsample_linear1d_default_forms = KnownForms("TI..", upsampling_kernels.upsample_linear, (-1, 0, 1, 2, 3))
 
 
@@ -180,6 +324,32 @@ def upsample_linear1d_default(
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales), self_)
+
+
+upsample_linear1d_out_forms = KnownForms()
+
+
+# upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def upsample_linear1d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales: float | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_linear1d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 1, output_size)
+        upsample_linear1d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales), target)
+    return out
 
 
 upsample_bilinear2d_default_forms = KnownForms("TI...", upsampling_kernels.upsample_linear, (-1, 0, 1, 2, 3, 4))
@@ -206,6 +376,33 @@ def upsample_bilinear2d_default(
         upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w),
         self_,
     )
+
+
+upsample_bilinear2d_out_forms = KnownForms()
+
+
+# upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_bilinear2d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_bilinear2d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size)
+        upsample_bilinear2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w), target)
+    return out
 
 
 upsample_trilinear3d_default_forms = KnownForms("TI....", upsampling_kernels.upsample_linear, (-1, 0, 1, 2, 3, 4, 5))
@@ -235,6 +432,37 @@ def upsample_trilinear3d_default(
     )
 
 
+upsample_trilinear3d_out_forms = KnownForms()
+
+
+# upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
+#     scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_trilinear3d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_trilinear3d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 3, output_size)
+        upsample_trilinear3d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(
+        upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_d, scales_h, scales_w),
+        target,
+    )
+    return out
+
+
 upsample_bicubic2d_default_forms = KnownForms("TI...", upsampling_kernels.upsample_cubic, (-1, 0, 1, 2, 3, 4))
 
 
@@ -259,6 +487,33 @@ def upsample_bicubic2d_default(
         upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w),
         self_,
     )
+
+
+upsample_bicubic2d_out_forms = KnownForms()
+
+
+# upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_bicubic2d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    self_ = self.array
+    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
+    form = upsample_bicubic2d_out_forms.get(key)
+    if form is None:
+        plan = rules.upsample(self_, 2, output_size)
+        upsample_bicubic2d_out_forms.learn_plan(key, plan, self_)
+    else:
+        plan = Plan(form, (self_,))
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w), target)
+    return out
 
 
 _upsample_bilinear2d_aa_default_forms = KnownForms(
@@ -323,258 +578,3 @@ def _upsample_bicubic2d_aa_default(
         upsampling_kernels.upsample_cubic_antialiased(np, self_, output_size, align_corners, scales_h, scales_w),
         self_,
     )
-
-
-upsample_nearest1d_out_forms = KnownForms()
-
-
-# upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = upsample_nearest1d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
-        upsample_nearest1d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest(np, self_, output_size, scales), target)
-    return out
-
-
-upsample_nearest2d_out_forms = KnownForms()
-
-
-# upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def upsample_nearest2d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = upsample_nearest2d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
-        upsample_nearest2d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w), target)
-    return out
-
-
-upsample_nearest3d_out_forms = KnownForms()
-
-
-# upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_nearest3d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = upsample_nearest3d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
-        upsample_nearest3d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest(np, self_, output_size, scales_d, scales_h, scales_w), target)
-    return out
-
-
-_upsample_nearest_exact1d_out_forms = KnownForms()
-
-
-# _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
-def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = _upsample_nearest_exact1d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
-        _upsample_nearest_exact1d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales), target)
-    return out
-
-
-_upsample_nearest_exact2d_out_forms = KnownForms()
-
-
-# _upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def _upsample_nearest_exact2d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = _upsample_nearest_exact2d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
-        _upsample_nearest_exact2d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w), target)
-    return out
-
-
-_upsample_nearest_exact3d_out_forms = KnownForms()
-
-
-# _upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None,
-#     float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def _upsample_nearest_exact3d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = _upsample_nearest_exact3d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
-        _upsample_nearest_exact3d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_d, scales_h, scales_w), target)
-    return out
-
-
-upsample_linear1d_out_forms = KnownForms()
-
-
-# upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!)
-#     out) -> Tensor(a!)
-def upsample_linear1d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales: float | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = upsample_linear1d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 1, output_size)
-        upsample_linear1d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales), target)
-    return out
-
-
-upsample_bilinear2d_out_forms = KnownForms()
-
-
-# upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_bilinear2d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = upsample_bilinear2d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 2, output_size)
-        upsample_bilinear2d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w), target)
-    return out
-
-
-upsample_trilinear3d_out_forms = KnownForms()
-
-
-# upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
-#     scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_trilinear3d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = upsample_trilinear3d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 3, output_size)
-        upsample_trilinear3d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(
-        upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_d, scales_h, scales_w),
-        target,
-    )
-    return out
-
-
-upsample_bicubic2d_out_forms = KnownForms()
-
-
-# upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_bicubic2d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    self_ = self.array
-    key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
-    form = upsample_bicubic2d_out_forms.get(key)
-    if form is None:
-        plan = rules.upsample(self_, 2, output_size)
-        upsample_bicubic2d_out_forms.learn_plan(key, plan, self_)
-    else:
-        plan = Plan(form, (self_,))
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w), target)
-    return out

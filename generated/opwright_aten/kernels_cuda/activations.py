@@ -18,11 +18,47 @@ def silu_default(self: Tensor) -> Tensor:
     return new_result(plan, activations_kernels.silu(cp, self_))
 
 
+# silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def silu_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating complex")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.silu(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# silu_(Tensor(a!) self) -> Tensor(a!)
+def silu_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating complex")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.silu(cp, self_, out=plan.out(target)), target)
+    return self
+
+
 # mish(Tensor self) -> Tensor
 def mish_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.mish(cp, self_))
+
+
+# mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def mish_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.mish(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# mish_(Tensor(a!) self) -> Tensor(a!)
+def mish_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.mish(cp, self_, out=plan.out(target)), target)
+    return self
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
@@ -32,6 +68,24 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
     return new_result(plan, activations_kernels.elu(cp, self_, alpha, scale, input_scale))
 
 
+# elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
+def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.elu(cp, self_, alpha, scale, input_scale), target)
+    return out
+
+
+# elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
+def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.elu(cp, self_, alpha, scale, input_scale), target)
+    return self
+
+
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
     plan = rules.celu(self.array, alpha)
@@ -39,11 +93,47 @@ def celu_default(self: Tensor, alpha: Any) -> Tensor:
     return new_result(plan, activations_kernels.celu(cp, self_, alpha))
 
 
+# celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.celu(self.array, alpha)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.celu(cp, self_, alpha), target)
+    return out
+
+
+# celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
+def celu_(self: Tensor, alpha: Any) -> Tensor:
+    plan = rules.celu(self.array, alpha)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.celu(cp, self_, alpha), target)
+    return self
+
+
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
 def leaky_relu_default(self: Tensor, negative_slope: Any) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.leaky_relu(cp, self_, negative_slope))
+
+
+# leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
+def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.leaky_relu(cp, self_, negative_slope, out=plan.out(target)), target)
+    return out
+
+
+# leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
+def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.leaky_relu(cp, self_, negative_slope, out=plan.out(target)), target)
+    return self
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
@@ -80,6 +170,15 @@ def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
     return new_result(plan, activations_kernels.softplus(cp, self_, beta, threshold))
 
 
+# softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
+def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.softplus(cp, self_, beta, threshold), target)
+    return out
+
+
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
 def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
     plan0 = rules.like_contiguous(self.array)
@@ -109,11 +208,47 @@ def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     return new_result(plan, activations_kernels.hardtanh(cp, self_, min_val, max_val))
 
 
+# hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
+def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
+    plan = rules.hardtanh(self.array, min_val, max_val)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.hardtanh(cp, self_, min_val, max_val, out=plan.out(target)), target)
+    return out
+
+
+# hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
+def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
+    plan = rules.hardtanh(self.array, min_val, max_val)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.hardtanh(cp, self_, min_val, max_val, out=plan.out(target)), target)
+    return self
+
+
 # hardsigmoid(Tensor self) -> Tensor
 def hardsigmoid_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.hardsigmoid(cp, self_))
+
+
+# hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.hardsigmoid(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
+def hardsigmoid_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.hardsigmoid(cp, self_, out=plan.out(target)), target)
+    return self
 
 
 # hardswish(Tensor self) -> Tensor
@@ -123,11 +258,38 @@ def hardswish_default(self: Tensor) -> Tensor:
     return new_result(plan, activations_kernels.hardswish(cp, self_))
 
 
+# hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.hardswish(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# hardswish_(Tensor(a!) self) -> Tensor(a!)
+def hardswish_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.hardswish(cp, self_, out=plan.out(target)), target)
+    return self
+
+
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.hardshrink(cp, self_, lambd))
+
+
+# hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
+def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.hardshrink(cp, self_, lambd), target)
+    return out
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
@@ -137,11 +299,38 @@ def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
     return new_result(plan, activations_kernels.softshrink(cp, self_, lambd))
 
 
+# softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
+def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
+    plan = rules.softshrink(self.array, lambd)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.softshrink(cp, self_, lambd, out=plan.out(target)), target)
+    return out
+
+
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
     plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.threshold(cp, self_, threshold, value))
+
+
+# threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
+def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(activations_kernels.threshold(cp, self_, threshold, value), target)
+    return out
+
+
+# threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
+def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(activations_kernels.threshold(cp, self_, threshold, value), target)
+    return self
 
 
 # threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
@@ -166,195 +355,6 @@ def glu_default(self: Tensor, dim: int) -> Tensor:
     plan = rules.glu(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.glu(cp, self_, dim))
-
-
-# silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def silu_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.silu(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# silu_(Tensor(a!) self) -> Tensor(a!)
-def silu_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.silu(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def mish_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.mish(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# mish_(Tensor(a!) self) -> Tensor(a!)
-def mish_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.mish(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
-def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.elu(cp, self_, alpha, scale, input_scale), target)
-    return out
-
-
-# elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
-def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.elu(cp, self_, alpha, scale, input_scale), target)
-    return self
-
-
-# celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.celu(self.array, alpha)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.celu(cp, self_, alpha), target)
-    return out
-
-
-# celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
-def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.celu(self.array, alpha)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.celu(cp, self_, alpha), target)
-    return self
-
-
-# leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
-def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.leaky_relu(cp, self_, negative_slope, out=plan.out(target)), target)
-    return out
-
-
-# leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
-def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.leaky_relu(cp, self_, negative_slope, out=plan.out(target)), target)
-    return self
-
-
-# softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
-def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.softplus(cp, self_, beta, threshold), target)
-    return out
-
-
-# hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
-def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.hardtanh(cp, self_, min_val, max_val, out=plan.out(target)), target)
-    return out
-
-
-# hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
-def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.hardtanh(cp, self_, min_val, max_val, out=plan.out(target)), target)
-    return self
-
-
-# hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.hardsigmoid(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
-def hardsigmoid_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.hardsigmoid(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.hardswish(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# hardswish_(Tensor(a!) self) -> Tensor(a!)
-def hardswish_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.hardswish(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
-def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.hardshrink(cp, self_, lambd), target)
-    return out
-
-
-# softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
-def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.softshrink(self.array, lambd)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.softshrink(cp, self_, lambd, out=plan.out(target)), target)
-    return out
-
-
-# threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(activations_kernels.threshold(cp, self_, threshold, value), target)
-    return out
-
-
-# threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
-def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(activations_kernels.threshold(cp, self_, threshold, value), target)
-    return self
 
 
 # glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)

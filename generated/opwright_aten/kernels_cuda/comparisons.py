@@ -50,792 +50,6 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_and_Tensor(self, other)
 
 
-# bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.bitwise_and(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_and.Scalar", "CUDA")
-        raise
-
-
-# bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.bitwise_and(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_and.Scalar_Tensor", "CUDA")
-        raise
-
-
-# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.bitwise_or(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_or.Tensor", "CUDA")
-        raise
-
-
-# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_or_Tensor(self, other)
-    try:
-        result = cp.bitwise_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_or_Tensor(self, other)
-
-
-# bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.bitwise_or(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_or.Scalar", "CUDA")
-        raise
-
-
-# bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.bitwise_or(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_or.Scalar_Tensor", "CUDA")
-        raise
-
-
-# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.bitwise_xor(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_xor.Tensor", "CUDA")
-        raise
-
-
-# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_xor_Tensor(self, other)
-    try:
-        result = cp.bitwise_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_xor_Tensor(self, other)
-
-
-# bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.bitwise_xor(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_xor.Scalar", "CUDA")
-        raise
-
-
-# bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.bitwise_xor(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_xor.Scalar_Tensor", "CUDA")
-        raise
-
-
-# bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
-
-
-# bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
-
-
-# bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
-
-
-# bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
-def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
-
-
-# bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
-
-
-# bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
-
-
-# __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
-def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
-
-
-# __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
-def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
-
-
-# __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
-def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
-
-
-# __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
-def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
-
-
-# logical_and(Tensor self, Tensor other) -> Tensor
-def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, logic_kernels.logical_and(cp, self_, other_))
-
-
-# logical_or(Tensor self, Tensor other) -> Tensor
-def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, logic_kernels.logical_or(cp, self_, other_))
-
-
-# logical_xor(Tensor self, Tensor other) -> Tensor
-def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, logic_kernels.logical_xor(cp, self_, other_))
-
-
-# bitwise_not(Tensor self) -> Tensor
-def bitwise_not_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
-        (self_,) = plan.operands
-        return new_result(plan, cp.invert(self_))
-    except Exception as error:
-        name_kernel(error, "aten::bitwise_not", "CUDA")
-        raise
-
-
-# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIU:
-        return bitwise_not_default(self)
-    try:
-        result = cp.invert(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_not_default(self)
-
-
-# logical_not(Tensor self) -> Tensor
-def logical_not_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, logic_kernels.logical_not(cp, self_))
-
-
-# isnan(Tensor self) -> Tensor
-def isnan_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="bool")
-        (self_,) = plan.operands
-        return new_result(plan, cp.not_equal(self_, self_))
-    except Exception as error:
-        name_kernel(error, "aten::isnan", "CUDA")
-        raise
-
-
-# isnan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isnan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = cp.not_equal(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return isnan_default(self)
-
-
-# isfinite(Tensor self) -> Tensor
-def isfinite(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="bool")
-        (self_,) = plan.operands
-        return new_result(plan, cp.isfinite(self_))
-    except Exception as error:
-        name_kernel(error, "aten::isfinite", "CUDA")
-        raise
-
-
-# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isfinite_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = cp.isfinite(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return isfinite(self)
-
-
-# isinf(Tensor self) -> Tensor
-def isinf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.isinf(cp, self_))
-
-
-# isposinf(Tensor self) -> Tensor
-def isposinf_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, cp.equal(self_, math.inf))
-    except Exception as error:
-        name_kernel(error, "aten::isposinf", "CUDA")
-        raise
-
-
-# isposinf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isposinf_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIUF:
-        return isposinf_default(self)
-    try:
-        result = cp.equal(self_, math.inf)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return isposinf_default(self)
-
-
-# isneginf(Tensor self) -> Tensor
-def isneginf_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, cp.equal(self_, -math.inf))
-    except Exception as error:
-        name_kernel(error, "aten::isneginf", "CUDA")
-        raise
-
-
-# isneginf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isneginf_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIUF:
-        return isneginf_default(self)
-    try:
-        result = cp.equal(self_, -math.inf)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return isneginf_default(self)
-
-
-# isreal(Tensor self) -> Tensor
-def isreal(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.isreal(cp, self_))
-
-
-# signbit(Tensor self) -> Tensor
-def signbit_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.signbit(cp, self_))
-
-
-# eq.Tensor(Tensor self, Tensor other) -> Tensor
-def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.equal(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::eq.Tensor", "CUDA")
-        raise
-
-
-# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return eq_Tensor(self, other)
-    try:
-        result = cp.equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Tensor(self, other)
-
-
-# eq.Scalar(Tensor self, Scalar other) -> Tensor
-def eq_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.equal(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::eq.Scalar", "CUDA")
-        raise
-
-
-# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(self, other)
-    try:
-        result = cp.equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Scalar(self, other)
-
-
-# ne.Tensor(Tensor self, Tensor other) -> Tensor
-def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.not_equal(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::ne.Tensor", "CUDA")
-        raise
-
-
-# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return ne_Tensor(self, other)
-    try:
-        result = cp.not_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Tensor(self, other)
-
-
-# ne.Scalar(Tensor self, Scalar other) -> Tensor
-def ne_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, kind="bool")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.not_equal(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::ne.Scalar", "CUDA")
-        raise
-
-
-# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(self, other)
-    try:
-        result = cp.not_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Scalar(self, other)
-
-
-# lt.Tensor(Tensor self, Tensor other) -> Tensor
-def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.less(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::lt.Tensor", "CUDA")
-        raise
-
-
-# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return lt_Tensor(self, other)
-    try:
-        result = cp.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Tensor(self, other)
-
-
-# lt.Scalar(Tensor self, Scalar other) -> Tensor
-def lt_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.less(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::lt.Scalar", "CUDA")
-        raise
-
-
-# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(self, other)
-    try:
-        result = cp.less(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Scalar(self, other)
-
-
-# le.Tensor(Tensor self, Tensor other) -> Tensor
-def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.less_equal(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::le.Tensor", "CUDA")
-        raise
-
-
-# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return le_Tensor(self, other)
-    try:
-        result = cp.less_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Tensor(self, other)
-
-
-# le.Scalar(Tensor self, Scalar other) -> Tensor
-def le_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.less_equal(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::le.Scalar", "CUDA")
-        raise
-
-
-# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(self, other)
-    try:
-        result = cp.less_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Scalar(self, other)
-
-
-# gt.Tensor(Tensor self, Tensor other) -> Tensor
-def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.greater(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::gt.Tensor", "CUDA")
-        raise
-
-
-# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return gt_Tensor(self, other)
-    try:
-        result = cp.greater(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Tensor(self, other)
-
-
-# gt.Scalar(Tensor self, Scalar other) -> Tensor
-def gt_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.greater(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::gt.Scalar", "CUDA")
-        raise
-
-
-# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(self, other)
-    try:
-        result = cp.greater(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Scalar(self, other)
-
-
-# ge.Tensor(Tensor self, Tensor other) -> Tensor
-def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.greater_equal(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::ge.Tensor", "CUDA")
-        raise
-
-
-# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return ge_Tensor(self, other)
-    try:
-        result = cp.greater_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Tensor(self, other)
-
-
-# ge.Scalar(Tensor self, Scalar other) -> Tensor
-def ge_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.greater_equal(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::ge.Scalar", "CUDA")
-        raise
-
-
-# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(self, other)
-    try:
-        result = cp.greater_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Scalar(self, other)
-
-
-# isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(elements.array, test_elements.array)
-    elements_, test_elements_ = plan.operands
-    return new_result(plan, elementary_kernels.isin(cp, elements_, test_elements_, assume_unique, invert))
-
-
-# isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(elements.array, test_element)
-    elements_, test_element_ = plan.operands
-    return new_result(plan, elementary_kernels.isin(cp, elements_, test_element_, assume_unique, invert))
-
-
-# isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(element, test_elements.array)
-    element_, test_elements_ = plan.operands
-    return new_result(plan, elementary_kernels.isin(cp, element_, test_elements_, assume_unique, invert))
-
-
-# equal(Tensor self, Tensor other) -> bool
-def equal(self: Tensor, other: Tensor) -> bool:
-    result: bool = number_of(copying_kernels.same_elements(cp, self.array, other.array), "bool")
-    return result
-
-
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
@@ -882,6 +96,17 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_and__Tensor(self, other)
 
 
+# bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_and(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar", "CUDA")
+        raise
+
+
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -908,6 +133,17 @@ def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
+# bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_and(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar_Tensor", "CUDA")
+        raise
+
+
 # bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
@@ -919,6 +155,37 @@ def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
     except Exception as error:
         name_kernel(error, "aten::bitwise_and.Scalar_Tensor_out", "CUDA")
         raise
+
+
+# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Tensor", "CUDA")
+        raise
+
+
+# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
+        return bitwise_or_Tensor(self, other)
+    try:
+        result = cp.bitwise_or(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_or_Tensor(self, other)
 
 
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -967,6 +234,17 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_or__Tensor(self, other)
 
 
+# bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar", "CUDA")
+        raise
+
+
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -993,6 +271,17 @@ def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
+# bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar_Tensor", "CUDA")
+        raise
+
+
 # bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1004,6 +293,37 @@ def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tenso
     except Exception as error:
         name_kernel(error, "aten::bitwise_or.Scalar_Tensor_out", "CUDA")
         raise
+
+
+# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Tensor", "CUDA")
+        raise
+
+
+# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
+        return bitwise_xor_Tensor(self, other)
+    try:
+        result = cp.bitwise_xor(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_xor_Tensor(self, other)
 
 
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1052,6 +372,17 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return bitwise_xor__Tensor(self, other)
 
 
+# bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar", "CUDA")
+        raise
+
+
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1078,6 +409,17 @@ def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
+# bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar_Tensor", "CUDA")
+        raise
+
+
 # bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1089,6 +431,13 @@ def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
     except Exception as error:
         name_kernel(error, "aten::bitwise_xor.Scalar_Tensor_out", "CUDA")
         raise
+
+
+# bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1109,6 +458,13 @@ def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
+
+
 # bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -1127,6 +483,13 @@ def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self, other.array, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
+
+
 # bitwise_left_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer")
@@ -1134,6 +497,13 @@ def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) 
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
     return out
+
+
+# bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
+def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1154,6 +524,13 @@ def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
+
+
 # bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -1172,6 +549,13 @@ def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self, other.array, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
+
+
 # bitwise_right_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer")
@@ -1179,6 +563,13 @@ def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor)
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
     return out
+
+
+# __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
+def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # __lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1199,6 +590,13 @@ def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
+def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
+
+
 # __lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -1215,6 +613,13 @@ def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
     return self
+
+
+# __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
+def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # __rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1235,6 +640,13 @@ def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
+def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
+
+
 # __rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
@@ -1251,6 +663,13 @@ def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
     return self
+
+
+# logical_and(Tensor self, Tensor other) -> Tensor
+def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="bool")
+    self_, other_ = plan.operands
+    return new_result(plan, logic_kernels.logical_and(cp, self_, other_))
 
 
 # logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1271,6 +690,13 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# logical_or(Tensor self, Tensor other) -> Tensor
+def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="bool")
+    self_, other_ = plan.operands
+    return new_result(plan, logic_kernels.logical_or(cp, self_, other_))
+
+
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
@@ -1289,6 +715,13 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# logical_xor(Tensor self, Tensor other) -> Tensor
+def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="bool")
+    self_, other_ = plan.operands
+    return new_result(plan, logic_kernels.logical_xor(cp, self_, other_))
+
+
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
@@ -1305,6 +738,36 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
     return self
+
+
+# bitwise_not(Tensor self) -> Tensor
+def bitwise_not_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, accepts="bool integer")
+        (self_,) = plan.operands
+        return new_result(plan, cp.invert(self_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_not", "CUDA")
+        raise
+
+
+# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def bitwise_not_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_BIU:
+        return bitwise_not_default(self)
+    try:
+        result = cp.invert(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_not_default(self)
 
 
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1347,6 +810,13 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
     return bitwise_not_(self)
 
 
+# logical_not(Tensor self) -> Tensor
+def logical_not_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="bool")
+    (self_,) = plan.operands
+    return new_result(plan, logic_kernels.logical_not(cp, self_))
+
+
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
@@ -1365,6 +835,34 @@ def logical_not_(self: Tensor) -> Tensor:
     return self
 
 
+# isnan(Tensor self) -> Tensor
+def isnan_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        return new_result(plan, cp.not_equal(self_, self_))
+    except Exception as error:
+        name_kernel(error, "aten::isnan", "CUDA")
+        raise
+
+
+# isnan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def isnan_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    try:
+        result = cp.not_equal(self_, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isnan_default(self)
+
+
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1378,6 +876,41 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+# isfinite(Tensor self) -> Tensor
+def isfinite(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        return new_result(plan, cp.isfinite(self_))
+    except Exception as error:
+        name_kernel(error, "aten::isfinite", "CUDA")
+        raise
+
+
+# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def isfinite_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    try:
+        result = cp.isfinite(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isfinite(self)
+
+
+# isinf(Tensor self) -> Tensor
+def isinf_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="bool")
+    (self_,) = plan.operands
+    return new_result(plan, elementary_kernels.isinf(cp, self_))
+
+
 # isinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isinf_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
@@ -1385,6 +918,36 @@ def isinf_out(self: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(elementary_kernels.isinf(cp, self_), target)
     return out
+
+
+# isposinf(Tensor self) -> Tensor
+def isposinf_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.equal(self_, math.inf))
+    except Exception as error:
+        name_kernel(error, "aten::isposinf", "CUDA")
+        raise
+
+
+# isposinf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def isposinf_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_BIUF:
+        return isposinf_default(self)
+    try:
+        result = cp.equal(self_, math.inf)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isposinf_default(self)
 
 
 # isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1400,6 +963,36 @@ def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+# isneginf(Tensor self) -> Tensor
+def isneginf_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.equal(self_, -math.inf))
+    except Exception as error:
+        name_kernel(error, "aten::isneginf", "CUDA")
+        raise
+
+
+# isneginf_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def isneginf_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_BIUF:
+        return isneginf_default(self)
+    try:
+        result = cp.equal(self_, -math.inf)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isneginf_default(self)
+
+
 # isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1413,6 +1006,20 @@ def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+# isreal(Tensor self) -> Tensor
+def isreal(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="bool")
+    (self_,) = plan.operands
+    return new_result(plan, elementary_kernels.isreal(cp, self_))
+
+
+# signbit(Tensor self) -> Tensor
+def signbit_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+    (self_,) = plan.operands
+    return new_result(plan, elementary_kernels.signbit(cp, self_))
+
+
 # signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def signbit_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
@@ -1420,6 +1027,37 @@ def signbit_out(self: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(elementary_kernels.signbit(cp, self_), target)
     return out
+
+
+# eq.Tensor(Tensor self, Tensor other) -> Tensor
+def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::eq.Tensor", "CUDA")
+        raise
+
+
+# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype:
+        return eq_Tensor(self, other)
+    try:
+        result = cp.equal(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Tensor(self, other)
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1467,6 +1105,36 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return eq__Tensor(self, other)
 
 
+# eq.Scalar(Tensor self, Scalar other) -> Tensor
+def eq_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::eq.Scalar", "CUDA")
+        raise
+
+
+# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return eq_Scalar(self, other)
+    try:
+        result = cp.equal(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Scalar(self, other)
+
+
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1505,6 +1173,37 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return eq__Scalar(self, other)
+
+
+# ne.Tensor(Tensor self, Tensor other) -> Tensor
+def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.not_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ne.Tensor", "CUDA")
+        raise
+
+
+# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype:
+        return ne_Tensor(self, other)
+    try:
+        result = cp.not_equal(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Tensor(self, other)
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1552,6 +1251,36 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return ne__Tensor(self, other)
 
 
+# ne.Scalar(Tensor self, Scalar other) -> Tensor
+def ne_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.not_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ne.Scalar", "CUDA")
+        raise
+
+
+# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return ne_Scalar(self, other)
+    try:
+        result = cp.not_equal(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Scalar(self, other)
+
+
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1590,6 +1319,37 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return ne__Scalar(self, other)
+
+
+# lt.Tensor(Tensor self, Tensor other) -> Tensor
+def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::lt.Tensor", "CUDA")
+        raise
+
+
+# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return lt_Tensor(self, other)
+    try:
+        result = cp.less(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Tensor(self, other)
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1638,6 +1398,36 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return lt__Tensor(self, other)
 
 
+# lt.Scalar(Tensor self, Scalar other) -> Tensor
+def lt_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::lt.Scalar", "CUDA")
+        raise
+
+
+# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return lt_Scalar(self, other)
+    try:
+        result = cp.less(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Scalar(self, other)
+
+
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1676,6 +1466,37 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return lt__Scalar(self, other)
+
+
+# le.Tensor(Tensor self, Tensor other) -> Tensor
+def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::le.Tensor", "CUDA")
+        raise
+
+
+# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return le_Tensor(self, other)
+    try:
+        result = cp.less_equal(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Tensor(self, other)
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1724,6 +1545,36 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return le__Tensor(self, other)
 
 
+# le.Scalar(Tensor self, Scalar other) -> Tensor
+def le_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::le.Scalar", "CUDA")
+        raise
+
+
+# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return le_Scalar(self, other)
+    try:
+        result = cp.less_equal(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Scalar(self, other)
+
+
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1762,6 +1613,37 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return le__Scalar(self, other)
+
+
+# gt.Tensor(Tensor self, Tensor other) -> Tensor
+def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.greater(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::gt.Tensor", "CUDA")
+        raise
+
+
+# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return gt_Tensor(self, other)
+    try:
+        result = cp.greater(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Tensor(self, other)
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1810,6 +1692,36 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return gt__Tensor(self, other)
 
 
+# gt.Scalar(Tensor self, Scalar other) -> Tensor
+def gt_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.greater(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::gt.Scalar", "CUDA")
+        raise
+
+
+# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return gt_Scalar(self, other)
+    try:
+        result = cp.greater(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Scalar(self, other)
+
+
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1848,6 +1760,37 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return gt__Scalar(self, other)
+
+
+# ge.Tensor(Tensor self, Tensor other) -> Tensor
+def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.greater_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ge.Tensor", "CUDA")
+        raise
+
+
+# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return ge_Tensor(self, other)
+    try:
+        result = cp.greater_equal(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Tensor(self, other)
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1896,6 +1839,36 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return ge__Tensor(self, other)
 
 
+# ge.Scalar(Tensor self, Scalar other) -> Tensor
+def ge_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.greater_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ge.Scalar", "CUDA")
+        raise
+
+
+# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return ge_Scalar(self, other)
+    try:
+        result = cp.greater_equal(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Scalar(self, other)
+
+
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1936,6 +1909,13 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return ge__Scalar(self, other)
 
 
+# isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    plan = rules.membership(elements.array, test_elements.array)
+    elements_, test_elements_ = plan.operands
+    return new_result(plan, elementary_kernels.isin(cp, elements_, test_elements_, assume_unique, invert))
+
+
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
 #     Tensor(a!) out) -> Tensor(a!)
 def isin_Tensor_Tensor_out(
@@ -1950,6 +1930,13 @@ def isin_Tensor_Tensor_out(
     target = plan.target(out)
     plan.store(elementary_kernels.isin(cp, elements_, test_elements_, assume_unique, invert), target)
     return out
+
+
+# isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
+    plan = rules.membership(elements.array, test_element)
+    elements_, test_element_ = plan.operands
+    return new_result(plan, elementary_kernels.isin(cp, elements_, test_element_, assume_unique, invert))
 
 
 # isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False,
@@ -1968,6 +1955,13 @@ def isin_Tensor_Scalar_out(
     return out
 
 
+# isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    plan = rules.membership(element, test_elements.array)
+    element_, test_elements_ = plan.operands
+    return new_result(plan, elementary_kernels.isin(cp, element_, test_elements_, assume_unique, invert))
+
+
 # isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
 #     Tensor(a!) out) -> Tensor(a!)
 def isin_Scalar_Tensor_out(
@@ -1982,3 +1976,9 @@ def isin_Scalar_Tensor_out(
     target = plan.target(out)
     plan.store(elementary_kernels.isin(cp, element_, test_elements_, assume_unique, invert), target)
     return out
+
+
+# equal(Tensor self, Tensor other) -> bool
+def equal(self: Tensor, other: Tensor) -> bool:
+    result: bool = number_of(copying_kernels.same_elements(cp, self.array, other.array), "bool")
+    return result

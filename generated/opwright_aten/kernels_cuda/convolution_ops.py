@@ -53,34 +53,6 @@ def convolution_default(
     )
 
 
-# im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
-def im2col_default(
-    self: Tensor,
-    kernel_size: list[int],
-    dilation: list[int],
-    padding: list[int],
-    stride: list[int],
-) -> Tensor:
-    plan = rules.im2col(self.array, kernel_size, dilation, padding, stride)
-    (self_,) = plan.operands
-    return new_result(plan, windows_kernels.im2col(cp, self_, kernel_size, dilation, padding, stride))
-
-
-# col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
-#     Tensor
-def col2im_default(
-    self: Tensor,
-    output_size: list[int],
-    kernel_size: list[int],
-    dilation: list[int],
-    padding: list[int],
-    stride: list[int],
-) -> Tensor:
-    plan = rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride)
-    (self_,) = plan.operands
-    return new_result(plan, windows_kernels.col2im(cp, self_, output_size, kernel_size, dilation, padding, stride))
-
-
 # convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
 #     bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
 def convolution_out(
@@ -127,6 +99,19 @@ def convolution_out(
     return out
 
 
+# im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
+def im2col_default(
+    self: Tensor,
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+) -> Tensor:
+    plan = rules.im2col(self.array, kernel_size, dilation, padding, stride)
+    (self_,) = plan.operands
+    return new_result(plan, windows_kernels.im2col(cp, self_, kernel_size, dilation, padding, stride))
+
+
 # im2col.out(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, Tensor(a!) out) ->
 #     Tensor(a!)
 def im2col_out(
@@ -142,6 +127,21 @@ def im2col_out(
     target = plan.target(out)
     plan.store(windows_kernels.im2col(cp, self_, kernel_size, dilation, padding, stride), target)
     return out
+
+
+# col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
+#     Tensor
+def col2im_default(
+    self: Tensor,
+    output_size: list[int],
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+) -> Tensor:
+    plan = rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride)
+    (self_,) = plan.operands
+    return new_result(plan, windows_kernels.col2im(cp, self_, output_size, kernel_size, dilation, padding, stride))
 
 
 # col2im.out(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2]

@@ -229,54 +229,6 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     return new_result(plan, copying_kernels.copy_from(cp, self_, src.array, non_blocking))
 
 
-# fill.Scalar(Tensor self, Scalar value) -> Tensor
-def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.filled(self.array, value=value)
-    (self_,) = plan.operands
-    return new_result(plan, copying_kernels.fill_with_number(cp, self_, value))
-
-
-# fill.Tensor(Tensor self, Tensor value) -> Tensor
-def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value.array)
-    (self_,) = plan.operands
-    return new_result(plan, copying_kernels.fill_with_element(cp, self_, value.array))
-
-
-# zero(Tensor self) -> Tensor
-def zero_default(self: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
-    (self_,) = plan.operands
-    return new_result(plan, copying_kernels.fill_with_zero(cp, self_))
-
-
-# clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
-    try:
-        plan = rules.like(self.array, memory_format=memory_format)
-        (self_,) = plan.operands
-        return new_result(plan, self_)
-    except Exception as error:
-        name_kernel(error, "aten::clone", "CUDA")
-        raise
-
-
-# _assert_async(Tensor self) -> ()
-def _assert_async_default(self: Tensor) -> None:
-    copying_kernels.assert_element(cp, self.array)
-
-
-# _assert_async.msg(Tensor self, str assert_msg) -> ()
-def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
-    copying_kernels.assert_element(cp, self.array, assert_msg)
-
-
-# _local_scalar_dense(Tensor self) -> Scalar
-def _local_scalar_dense(self: Tensor) -> Scalar:
-    result: Scalar = number_of(copying_kernels.read_element(cp, self.array), "Scalar")
-    return result
-
-
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
     plan = rules.copied(self.array, src=src.array)
@@ -293,6 +245,13 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     target = plan.inplace(self)
     plan.store(copying_kernels.copy_from(cp, self_, src.array, non_blocking, out=plan.out(target)), target)
     return self
+
+
+# fill.Scalar(Tensor self, Scalar value) -> Tensor
+def fill_Scalar(self: Tensor, value: Any) -> Tensor:
+    plan = rules.filled(self.array, value=value)
+    (self_,) = plan.operands
+    return new_result(plan, copying_kernels.fill_with_number(cp, self_, value))
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -313,6 +272,13 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
     return self
 
 
+# fill.Tensor(Tensor self, Tensor value) -> Tensor
+def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
+    plan = rules.filled(self.array, value=value.array)
+    (self_,) = plan.operands
+    return new_result(plan, copying_kernels.fill_with_element(cp, self_, value.array))
+
+
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
     plan = rules.filled(self.array, value=value.array)
@@ -329,6 +295,13 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_element(cp, self_, value.array, out=plan.out(target)), target)
     return self
+
+
+# zero(Tensor self) -> Tensor
+def zero_default(self: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, may_overlap=True)
+    (self_,) = plan.operands
+    return new_result(plan, copying_kernels.fill_with_zero(cp, self_))
 
 
 # zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -349,6 +322,17 @@ def zero_(self: Tensor) -> Tensor:
     return self
 
 
+# clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
+    try:
+        plan = rules.like(self.array, memory_format=memory_format)
+        (self_,) = plan.operands
+        return new_result(plan, self_)
+    except Exception as error:
+        name_kernel(error, "aten::clone", "CUDA")
+        raise
+
+
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     try:
@@ -360,3 +344,19 @@ def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> 
     except Exception as error:
         name_kernel(error, "aten::clone.out", "CUDA")
         raise
+
+
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    copying_kernels.assert_element(cp, self.array)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    copying_kernels.assert_element(cp, self.array, assert_msg)
+
+
+# _local_scalar_dense(Tensor self) -> Scalar
+def _local_scalar_dense(self: Tensor) -> Scalar:
+    result: Scalar = number_of(copying_kernels.read_element(cp, self.array), "Scalar")
+    return result

@@ -20,6 +20,15 @@ def linalg_householder_product_default(input: Tensor, tau: Tensor) -> Tensor:
     return new_result(plan, reflections_kernels.product_of_reflections(cp, input_, tau_))
 
 
+# linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
+    plan = rules.reflections(input.array, tau.array)
+    input_, tau_ = plan.operands
+    target = plan.target(out)
+    plan.store(reflections_kernels.product_of_reflections(cp, input_, tau_), target)
+    return out
+
+
 # geqrf(Tensor self) -> (Tensor a, Tensor tau)
 def geqrf_default(self: Tensor) -> tuple[Tensor, Tensor]:
     plan0 = rules.decomposed("torch.geqrf", self.array, "m,n", square=False, columns=True)
@@ -47,6 +56,16 @@ def ormqr_default(self: Tensor, input2: Tensor, input3: Tensor, left: bool, tran
     plan = rules.reflected_matrices(self.array, input2.array, input3.array, left)
     self_, input2_, input3_ = plan.operands
     return new_result(plan, reflections_kernels.multiply_by_reflections(cp, self_, input2_, input3_, left, transpose))
+
+
+# ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
+#     Tensor(a!)
+def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
+    plan = rules.reflected_matrices(self.array, input2.array, input3.array, left)
+    self_, input2_, input3_ = plan.operands
+    target = plan.target(out)
+    plan.store(reflections_kernels.multiply_by_reflections(cp, self_, input2_, input3_, left, transpose), target)
+    return out
 
 
 # linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots,
@@ -95,6 +114,15 @@ def linalg_ldl_solve_default(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: b
     plan = rules.ldl_solution(LD.array, pivots.array, B.array)
     LD_, pivots_, B_ = plan.operands
     return new_result(plan, symmetric_factors_kernels.solve_with_ldl(cp, LD_, pivots_, B_, hermitian))
+
+
+# linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+    plan = rules.ldl_solution(LD.array, pivots.array, B.array)
+    LD_, pivots_, B_ = plan.operands
+    target = plan.target(out)
+    plan.store(symmetric_factors_kernels.solve_with_ldl(cp, LD_, pivots_, B_, hermitian), target)
+    return out
 
 
 # lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor
@@ -160,34 +188,6 @@ def linalg_matrix_exp_default(self: Tensor) -> Tensor:
     plan = rules.exponentials(self.array)
     (self_,) = plan.operands
     return new_result(plan, exponentials_kernels.matrix_exponential(cp, self_))
-
-
-# linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reflections(input.array, tau.array)
-    input_, tau_ = plan.operands
-    target = plan.target(out)
-    plan.store(reflections_kernels.product_of_reflections(cp, input_, tau_), target)
-    return out
-
-
-# ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
-#     Tensor(a!)
-def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
-    plan = rules.reflected_matrices(self.array, input2.array, input3.array, left)
-    self_, input2_, input3_ = plan.operands
-    target = plan.target(out)
-    plan.store(reflections_kernels.multiply_by_reflections(cp, self_, input2_, input3_, left, transpose), target)
-    return out
-
-
-# linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
-def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    plan = rules.ldl_solution(LD.array, pivots.array, B.array)
-    LD_, pivots_, B_ = plan.operands
-    target = plan.target(out)
-    plan.store(symmetric_factors_kernels.solve_with_ldl(cp, LD_, pivots_, B_, hermitian), target)
-    return out
 
 
 # linalg_matrix_exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

@@ -22,197 +22,6 @@ def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     return new_result(plan, joining_kernels.concatenate(cp, tensors_, dim))
 
 
-# stack(Tensor[] tensors, int dim=0) -> Tensor
-def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    plan = rules.stack(tensors_, dim)
-    tensors_ = plan.operands
-    return new_result(plan, joining_kernels.stack(cp, tensors_, dim))
-
-
-# index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
-def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
-    indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.index(self.array, indices_)
-    self_, indices_ = plan.operands
-    return new_result(plan, indexing_kernels.take_at(cp, self_, indices_))
-
-
-# index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
-def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.put_at(self.array, indices=indices_, values=values.array)
-    (self_,) = plan.operands
-    return new_result(plan, indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate))
-
-
-# index_select(Tensor self, int dim, Tensor index) -> Tensor
-def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    plan = rules.index_select(self.array, dim, index.array)
-    self_, index_ = plan.operands
-    return new_result(plan, indexing_kernels.index_select(cp, self_, dim, index_))
-
-
-# gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
-def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
-    plan = rules.gather(self.array, dim, index.array)
-    self_, index_ = plan.operands
-    return new_result(plan, indexing_kernels.gather(cp, self_, dim, index_, sparse_grad))
-
-
-# take(Tensor self, Tensor index) -> Tensor
-def take_default(self: Tensor, index: Tensor) -> Tensor:
-    plan = rules.taken(self.array, index.array)
-    self_, index_ = plan.operands
-    return new_result(plan, indexing_kernels.take(cp, self_, index_))
-
-
-# put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
-def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    plan = rules.put(self.array, index.array, source.array)
-    self_, index_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.put(cp, self_, index_, source_, accumulate))
-
-
-# scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
-    self_, index_, src_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter(cp, self_, dim, index_, src_))
-
-
-# scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value)
-    self_, index_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter(cp, self_, dim, index_, value))
-
-
-# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
-def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
-    self_, index_, src_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter_reduced(cp, self_, dim, index_, src_, reduce))
-
-
-# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
-def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
-    self_, index_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter_reduced(cp, self_, dim, index_, value, reduce))
-
-
-# scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
-    self_, index_, src_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter_add(cp, self_, dim, index_, src_))
-
-
-# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
-def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
-    self_, index_, src_ = plan.operands
-    return new_result(plan, scattering_kernels.scatter_reduce(cp, self_, dim, index_, src_, reduce, include_self))
-
-
-# index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
-def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
-    self_, index_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.index_add(cp, self_, dim, index_, source_, alpha))
-
-
-# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
-def index_reduce_default(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
-    reduce: str,
-    include_self: bool,
-) -> Tensor:
-    plan = rules.index_written(
-        "index_reduce",
-        self.array,
-        dim,
-        index.array,
-        source.array,
-        reduce=reduce,
-        include_self=include_self,
-    )
-    self_, index_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.index_reduce(cp, self_, dim, index_, source_, reduce, include_self))
-
-
-# index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
-def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    plan = rules.index_copied(self.array, dim, index.array, source.array)
-    self_, index_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.index_copy(cp, self_, dim, index_, source_))
-
-
-# index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value)
-    self_, index_, value_ = plan.operands
-    return new_result(plan, scattering_kernels.index_fill(cp, self_, dim, index_, value_))
-
-
-# index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
-def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value.array)
-    self_, index_, value_ = plan.operands
-    return new_result(plan, scattering_kernels.index_fill(cp, self_, dim, index_, value_))
-
-
-# masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
-def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    plan = rules.masked_scattered(self.array, mask.array, source.array)
-    self_, mask_, source_ = plan.operands
-    return new_result(plan, scattering_kernels.masked_scatter(cp, self_, mask_, source_))
-
-
-# masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value)
-    self_, mask_ = plan.operands
-    return new_result(plan, indexing_kernels.fill_where(cp, self_, mask_, value))
-
-
-# masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
-def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value.array)
-    self_, mask_ = plan.operands
-    return new_result(plan, indexing_kernels.fill_where(cp, self_, mask_, value.array))
-
-
-# nonzero(Tensor self) -> Tensor
-def nonzero_default(self: Tensor) -> Tensor:
-    return wrap_result(indexing_kernels.positions(cp, self.array))
-
-
-# nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
-def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
-    plan = rules.first_positions(self.array, size)
-    (self_,) = plan.operands
-    return new_result(plan, indexing_kernels.first_positions(cp, self_, size, fill_value))
-
-
-# tril(Tensor self, SymInt diagonal=0) -> Tensor
-def tril_default(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.lower_triangle(cp, self_, diagonal))
-
-
-# triu(Tensor self, SymInt diagonal=0) -> Tensor
-def triu_default(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, rearranging_kernels.upper_triangle(cp, self_, diagonal))
-
-
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
@@ -221,6 +30,14 @@ def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(joining_kernels.concatenate(cp, tensors_, dim, out=plan.out(target)), target)
     return out
+
+
+# stack(Tensor[] tensors, int dim=0) -> Tensor
+def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    plan = rules.stack(tensors_, dim)
+    tensors_ = plan.operands
+    return new_result(plan, joining_kernels.stack(cp, tensors_, dim))
 
 
 # stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
@@ -233,6 +50,14 @@ def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     return out
 
 
+# index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
+def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    indices_ = [None if item is None else item.array for item in indices]
+    plan = rules.index(self.array, indices_)
+    self_, indices_ = plan.operands
+    return new_result(plan, indexing_kernels.take_at(cp, self_, indices_))
+
+
 # index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
 def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
@@ -241,6 +66,14 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
     target = plan.target(out)
     plan.store(indexing_kernels.take_at(cp, self_, indices_), target)
     return out
+
+
+# index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
+def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+    indices_ = [None if item is None else item.array for item in indices]
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
+    (self_,) = plan.operands
+    return new_result(plan, indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate))
 
 
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -263,6 +96,13 @@ def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accum
     return self
 
 
+# index_select(Tensor self, int dim, Tensor index) -> Tensor
+def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    plan = rules.index_select(self.array, dim, index.array)
+    self_, index_ = plan.operands
+    return new_result(plan, indexing_kernels.index_select(cp, self_, dim, index_))
+
+
 # index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
 def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
     plan = rules.index_select(self.array, dim, index.array)
@@ -270,6 +110,13 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tens
     target = plan.target(out)
     plan.store(indexing_kernels.index_select(cp, self_, dim, index_), target)
     return out
+
+
+# gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
+def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    plan = rules.gather(self.array, dim, index.array)
+    self_, index_ = plan.operands
+    return new_result(plan, indexing_kernels.gather(cp, self_, dim, index_, sparse_grad))
 
 
 # gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)
@@ -281,6 +128,13 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
     return out
 
 
+# take(Tensor self, Tensor index) -> Tensor
+def take_default(self: Tensor, index: Tensor) -> Tensor:
+    plan = rules.taken(self.array, index.array)
+    self_, index_ = plan.operands
+    return new_result(plan, indexing_kernels.take(cp, self_, index_))
+
+
 # take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
 def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
     plan = rules.taken(self.array, index.array)
@@ -288,6 +142,13 @@ def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(indexing_kernels.take(cp, self_, index_), target)
     return out
+
+
+# put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
+def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    plan = rules.put(self.array, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    return new_result(plan, scattering_kernels.put(cp, self_, index_, source_, accumulate))
 
 
 # put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -308,6 +169,13 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
     return self
 
 
+# scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_, index_, src_ = plan.operands
+    return new_result(plan, scattering_kernels.scatter(cp, self_, dim, index_, src_))
+
+
 # scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array)
@@ -324,6 +192,13 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter(cp, self_, dim, index_, src_, out=plan.out(target)), target)
     return self
+
+
+# scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, value=value)
+    self_, index_ = plan.operands
+    return new_result(plan, scattering_kernels.scatter(cp, self_, dim, index_, value))
 
 
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -344,6 +219,13 @@ def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return self
 
 
+# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
+def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
+    self_, index_, src_ = plan.operands
+    return new_result(plan, scattering_kernels.scatter_reduced(cp, self_, dim, index_, src_, reduce))
+
+
 # scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
 def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
@@ -360,6 +242,13 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_reduced(cp, self_, dim, index_, src_, reduce, out=plan.out(target)), target)
     return self
+
+
+# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
+def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
+    self_, index_ = plan.operands
+    return new_result(plan, scattering_kernels.scatter_reduced(cp, self_, dim, index_, value, reduce))
 
 
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
@@ -381,6 +270,13 @@ def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, red
     return self
 
 
+# scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_, index_, src_ = plan.operands
+    return new_result(plan, scattering_kernels.scatter_add(cp, self_, dim, index_, src_))
+
+
 # scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array)
@@ -397,6 +293,13 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_add(cp, self_, dim, index_, src_, out=plan.out(target)), target)
     return self
+
+
+# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
+def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
+    self_, index_, src_ = plan.operands
+    return new_result(plan, scattering_kernels.scatter_reduce(cp, self_, dim, index_, src_, reduce, include_self))
 
 
 # scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True,
@@ -433,6 +336,13 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
     return self
 
 
+# index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
+def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
+    self_, index_, source_ = plan.operands
+    return new_result(plan, scattering_kernels.index_add(cp, self_, dim, index_, source_, alpha))
+
+
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
@@ -449,6 +359,28 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_add(cp, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
     return self
+
+
+# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
+def index_reduce_default(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    include_self: bool,
+) -> Tensor:
+    plan = rules.index_written(
+        "index_reduce",
+        self.array,
+        dim,
+        index.array,
+        source.array,
+        reduce=reduce,
+        include_self=include_self,
+    )
+    self_, index_, source_ = plan.operands
+    return new_result(plan, scattering_kernels.index_reduce(cp, self_, dim, index_, source_, reduce, include_self))
 
 
 # index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True,
@@ -501,6 +433,13 @@ def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     return self
 
 
+# index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
+def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    plan = rules.index_copied(self.array, dim, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    return new_result(plan, scattering_kernels.index_copy(cp, self_, dim, index_, source_))
+
+
 # index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
 def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
     plan = rules.index_copied(self.array, dim, index.array, source.array)
@@ -517,6 +456,13 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_copy(cp, self_, dim, index_, source_, out=plan.out(target)), target)
     return self
+
+
+# index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    plan = rules.index_filled(self.array, dim, index.array, value)
+    self_, index_, value_ = plan.operands
+    return new_result(plan, scattering_kernels.index_fill(cp, self_, dim, index_, value_))
 
 
 # index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -537,6 +483,13 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) ->
     return self
 
 
+# index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
+def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    plan = rules.index_filled(self.array, dim, index.array, value.array)
+    self_, index_, value_ = plan.operands
+    return new_result(plan, scattering_kernels.index_fill(cp, self_, dim, index_, value_))
+
+
 # index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, out: Tensor) -> Tensor:
     plan = rules.index_filled(self.array, dim, index.array, value.array)
@@ -553,6 +506,13 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_fill(cp, self_, dim, index_, value_, out=plan.out(target)), target)
     return self
+
+
+# masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
+def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    plan = rules.masked_scattered(self.array, mask.array, source.array)
+    self_, mask_, source_ = plan.operands
+    return new_result(plan, scattering_kernels.masked_scatter(cp, self_, mask_, source_))
 
 
 # masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
@@ -573,6 +533,13 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return self
 
 
+# masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    plan = rules.masked(self.array, mask.array, value=value)
+    self_, mask_ = plan.operands
+    return new_result(plan, indexing_kernels.fill_where(cp, self_, mask_, value))
+
+
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
     plan = rules.masked(self.array, mask.array, value=value)
@@ -589,6 +556,13 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(cp, self_, mask_, value, out=plan.out(target)), target)
     return self
+
+
+# masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
+def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    plan = rules.masked(self.array, mask.array, value=value.array)
+    self_, mask_ = plan.operands
+    return new_result(plan, indexing_kernels.fill_where(cp, self_, mask_, value.array))
 
 
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
@@ -609,6 +583,18 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     return self
 
 
+# nonzero(Tensor self) -> Tensor
+def nonzero_default(self: Tensor) -> Tensor:
+    return wrap_result(indexing_kernels.positions(cp, self.array))
+
+
+# nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
+def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
+    plan = rules.first_positions(self.array, size)
+    (self_,) = plan.operands
+    return new_result(plan, indexing_kernels.first_positions(cp, self_, size, fill_value))
+
+
 # nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> Tensor(a!)
 def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
     plan = rules.first_positions(self.array, size)
@@ -616,6 +602,13 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
     target = plan.target(out)
     plan.store(indexing_kernels.first_positions(cp, self_, size, fill_value), target)
     return out
+
+
+# tril(Tensor self, SymInt diagonal=0) -> Tensor
+def tril_default(self: Tensor, diagonal: int) -> Tensor:
+    plan = rules.triangle(self.array)
+    (self_,) = plan.operands
+    return new_result(plan, rearranging_kernels.lower_triangle(cp, self_, diagonal))
 
 
 # tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
@@ -634,6 +627,13 @@ def tril_(self: Tensor, diagonal: int) -> Tensor:
     target = plan.inplace(self)
     plan.store(rearranging_kernels.lower_triangle(cp, self_, diagonal), target)
     return self
+
+
+# triu(Tensor self, SymInt diagonal=0) -> Tensor
+def triu_default(self: Tensor, diagonal: int) -> Tensor:
+    plan = rules.triangle(self.array)
+    (self_,) = plan.operands
+    return new_result(plan, rearranging_kernels.upper_triangle(cp, self_, diagonal))
 
 
 # triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)

@@ -20,6 +20,15 @@ def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     return new_result(plan, linear_algebra_kernels.matrix_product(cp, self_, mat2_))
 
 
+# mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
+def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
+    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
+    self_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(cp, self_, mat2_, out=plan.out(target)), target)
+    return out
+
+
 # bmm(Tensor self, Tensor mat2) -> Tensor
 def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
     plan = rules.gufunc(
@@ -33,11 +42,35 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
     return new_result(plan, linear_algebra_kernels.matrix_product(cp, self_, mat2_))
 
 
+# bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
+def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
+    plan = rules.gufunc(
+        "(b,m,k),(b,k,n)->(b,m,n)",
+        self.array,
+        mat2.array,
+        accepts="integer floating complex",
+        batched=False,
+    )
+    self_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(cp, self_, mat2_, out=plan.out(target)), target)
+    return out
+
+
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
     return new_result(plan, linear_algebra_kernels.matrix_product(cp, self_, vec_))
+
+
+# mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
+def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
+    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+    self_, vec_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.matrix_product(cp, self_, vec_, out=plan.out(target)), target)
+    return out
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
@@ -48,6 +81,19 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
         return new_result(plan, cp.dot(self_, tensor_))
     except Exception as error:
         name_kernel(error, "aten::dot", "CUDA")
+        raise
+
+
+# dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
+def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
+        self_, tensor_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.dot(self_, tensor_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::dot.out", "CUDA")
         raise
 
 
@@ -62,11 +108,33 @@ def vdot_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
+# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.vdot(self_, other_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::vdot.out", "CUDA")
+        raise
+
+
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
 def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
     plan = rules.cross(self.array, other.array, dim)
     self_, other_ = plan.operands
     return new_result(plan, linear_algebra_kernels.cross_product(cp, self_, other_, dim))
+
+
+# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    plan = rules.cross(self.array, other.array, dim)
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.cross_product(cp, self_, other_, dim), target)
+    return out
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -76,11 +144,47 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: An
     return new_result(plan, linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha))
 
 
+# addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
+    self_, mat1_, mat2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+# addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
+    self_, mat1_, mat2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
+    return self
+
+
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
     self_, mat_, vec_ = plan.operands
     return new_result(plan, linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha))
+
+
+# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
+    self_, mat_, vec_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
+    self_, mat_, vec_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
+    return self
 
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
@@ -90,6 +194,30 @@ def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alp
     return new_result(plan, linear_algebra_kernels.product_sum(cp, self_, batch1_, batch2_, beta, alpha))
 
 
+# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        linear_algebra_kernels.product_sum(cp, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        linear_algebra_kernels.product_sum(cp, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return self
+
+
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
@@ -97,11 +225,53 @@ def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alph
     return new_result(plan, linear_algebra_kernels.sum_of_products(cp, self_, batch1_, batch2_, beta, alpha))
 
 
+# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        linear_algebra_kernels.sum_of_products(cp, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        linear_algebra_kernels.sum_of_products(cp, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return self
+
+
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     self_, vec1_, vec2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha))
+
+
+# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
+    self_, vec1_, vec2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
+    self_, vec1_, vec2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
+    return self
 
 
 # trace(Tensor self) -> Tensor
@@ -112,6 +282,19 @@ def trace_default(self: Tensor) -> Tensor:
         return new_result(plan, cp.trace(self_))
     except Exception as error:
         name_kernel(error, "aten::trace", "CUDA")
+        raise
+
+
+# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def trace_out(self: Tensor, out: Tensor) -> Tensor:
+    try:
+        plan = rules.trace(self.array)
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.trace(self_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::trace.out", "CUDA")
         raise
 
 
@@ -208,6 +391,23 @@ def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: 
     return new_result(plan, decompositions_kernels.solve_triangular(cp, self_, B_, upper, left, unitriangular))
 
 
+# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_solve_triangular_out(
+    self: Tensor,
+    B: Tensor,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
+    self_, B_ = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.solve_triangular(cp, self_, B_, upper, left, unitriangular), target)
+    return out
+
+
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
 #     (Tensor solution, Tensor cloned_coefficient)
 def triangular_solve_default(
@@ -259,6 +459,15 @@ def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
     return new_result(plan, decompositions_kernels.solve_with_cholesky(cp, self_, input2_, upper))
 
 
+# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
+    plan = rules.solution("cholesky_solve", input2.array, self.array)
+    input2_, self_ = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.solve_with_cholesky(cp, self_, input2_, upper), target)
+    return out
+
+
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
     plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
@@ -266,11 +475,30 @@ def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
     return new_result(plan, decompositions_kernels.inverse_of_cholesky(cp, self_, upper))
 
 
+# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.inverse_of_cholesky(cp, self_, upper), target)
+    return out
+
+
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
 def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
     LU_, pivots_, B_ = plan.operands
     return new_result(plan, decompositions_kernels.solve_with_lu(cp, LU_, pivots_, B_, left, adjoint))
+
+
+# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
+#     Tensor(a!)
+def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
+    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    LU_, pivots_, B_ = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.solve_with_lu(cp, LU_, pivots_, B_, left, adjoint), target)
+    return out
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
@@ -561,241 +789,6 @@ def _pdist_forward_default(self: Tensor, p: float) -> Tensor:
     return new_result(plan, bags_kernels.pair_distances(cp, self_, p))
 
 
-# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
-def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    plan = rules.distances(x1.array, x2.array, p)
-    x1_, x2_ = plan.operands
-    return new_result(plan, linear_algebra_kernels.distances(cp, x1_, x2_, p, compute_mode))
-
-
-# mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
-    self_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.matrix_product(cp, self_, mat2_, out=plan.out(target)), target)
-    return out
-
-
-# bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc(
-        "(b,m,k),(b,k,n)->(b,m,n)",
-        self.array,
-        mat2.array,
-        accepts="integer floating complex",
-        batched=False,
-    )
-    self_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.matrix_product(cp, self_, mat2_, out=plan.out(target)), target)
-    return out
-
-
-# mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
-def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
-    self_, vec_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.matrix_product(cp, self_, vec_, out=plan.out(target)), target)
-    return out
-
-
-# dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
-def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
-        self_, tensor_ = plan.operands
-        target = plan.target(out)
-        plan.store(cp.dot(self_, tensor_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::dot.out", "CUDA")
-        raise
-
-
-# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(cp.vdot(self_, other_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::vdot.out", "CUDA")
-        raise
-
-
-# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
-def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
-    plan = rules.cross(self.array, other.array, dim)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.cross_product(cp, self_, other_, dim), target)
-    return out
-
-
-# addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
-    self_, mat1_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
-    return out
-
-
-# addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
-    self_, mat1_, mat2_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
-    return self
-
-
-# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
-    self_, mat_, vec_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
-    return out
-
-
-# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
-    self_, mat_, vec_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
-    return self
-
-
-# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    self_, batch1_, batch2_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        linear_algebra_kernels.product_sum(cp, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
-    return out
-
-
-# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    self_, batch1_, batch2_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        linear_algebra_kernels.product_sum(cp, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
-    return self
-
-
-# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    self_, batch1_, batch2_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        linear_algebra_kernels.sum_of_products(cp, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
-    return out
-
-
-# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
-    self_, batch1_, batch2_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        linear_algebra_kernels.sum_of_products(cp, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
-    return self
-
-
-# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
-    self_, vec1_, vec2_ = plan.operands
-    target = plan.target(out)
-    plan.store(linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
-    return out
-
-
-# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
-    self_, vec1_, vec2_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
-    return self
-
-
-# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def trace_out(self: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.trace(self.array)
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(cp.trace(self_), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "aten::trace.out", "CUDA")
-        raise
-
-
-# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def linalg_solve_triangular_out(
-    self: Tensor,
-    B: Tensor,
-    upper: bool,
-    left: bool,
-    unitriangular: bool,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
-    self_, B_ = plan.operands
-    target = plan.target(out)
-    plan.store(decompositions_kernels.solve_triangular(cp, self_, B_, upper, left, unitriangular), target)
-    return out
-
-
-# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
-def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
-    plan = rules.solution("cholesky_solve", input2.array, self.array)
-    input2_, self_ = plan.operands
-    target = plan.target(out)
-    plan.store(decompositions_kernels.solve_with_cholesky(cp, self_, input2_, upper), target)
-    return out
-
-
-# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
-def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(decompositions_kernels.inverse_of_cholesky(cp, self_, upper), target)
-    return out
-
-
-# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
-#     Tensor(a!)
-def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
-    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
-    LU_, pivots_, B_ = plan.operands
-    target = plan.target(out)
-    plan.store(decompositions_kernels.solve_with_lu(cp, LU_, pivots_, B_, left, adjoint), target)
-    return out
-
-
 # _pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)
 def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
     plan = rules.pair_distances(self.array, p)
@@ -803,6 +796,13 @@ def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(bags_kernels.pair_distances(cp, self_, p), target)
     return out
+
+
+# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
+def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    plan = rules.distances(x1.array, x2.array, p)
+    x1_, x2_ = plan.operands
+    return new_result(plan, linear_algebra_kernels.distances(cp, x1_, x2_, p, compute_mode))
 
 
 # _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)

@@ -19,11 +19,29 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
     return new_result(plan, losses_kernels.mse_loss(cp, self_, target__, reduction))
 
 
+# mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
+    plan = rules.loss(self.array, target_.array, reduction)
+    self_, target__ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.mse_loss(cp, self_, target__, reduction), target)
+    return out
+
+
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
     plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     self_, target__ = plan.operands
     return new_result(plan, losses_kernels.smooth_l1_loss(cp, self_, target__, reduction, beta))
+
+
+# smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
+    self_, target__ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.smooth_l1_loss(cp, self_, target__, reduction, beta), target)
+    return out
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
@@ -33,12 +51,38 @@ def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: flo
     return new_result(plan, losses_kernels.huber_loss(cp, self_, target__, reduction, delta))
 
 
+# huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
+def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
+    self_, target__ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.huber_loss(cp, self_, target__, reduction, delta), target)
+    return out
+
+
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
 def binary_cross_entropy_default(self: Tensor, target_: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
     weight_ = None if weight is None else weight.array
     plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan.operands
     return new_result(plan, losses_kernels.binary_cross_entropy(cp, self_, target__, weight_, reduction))
+
+
+# binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out)
+#     -> Tensor(a!)
+def binary_cross_entropy_out(
+    self: Tensor,
+    target_: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    out: Tensor,
+) -> Tensor:
+    weight_ = None if weight is None else weight.array
+    plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
+    self_, target__, weight_ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.binary_cross_entropy(cp, self_, target__, weight_, reduction), target)
+    return out
 
 
 # nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
@@ -137,6 +181,25 @@ def multi_margin_loss_default(
     return new_result(plan, losses_kernels.multi_margin_loss(cp, self_, target__, p, margin, weight_, reduction))
 
 
+# multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
+#     reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def multi_margin_loss_out(
+    self: Tensor,
+    target_: Tensor,
+    p: Any,
+    margin: Any,
+    weight: Tensor | None,
+    reduction: int,
+    out: Tensor,
+) -> Tensor:
+    weight_ = None if weight is None else weight.array
+    plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
+    self_, target__, weight_ = plan.operands
+    target = plan.target(out)
+    plan.store(losses_kernels.multi_margin_loss(cp, self_, target__, p, margin, weight_, reduction), target)
+    return out
+
+
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
 def multilabel_margin_loss_forward_default(self: Tensor, target_: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
     plan0 = rules.multilabel_loss(self.array, target_.array, reduction)
@@ -193,101 +256,6 @@ def _ctc_loss_default(
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
-# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
-#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
-def _ctc_loss_backward(
-    grad: Tensor,
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    neg_log_likelihood: Tensor,
-    log_alpha: Tensor,
-    blank: int,
-    zero_infinity: bool,
-) -> Tensor:
-    plan = rules.alignment_gradients(log_probs.array, targets.array, input_lengths, target_lengths, blank)
-    log_probs_, targets_ = plan.operands
-    return new_result(
-        plan,
-        alignments_kernels.alignment_gradients(
-            cp,
-            grad.array,
-            log_probs_,
-            targets_,
-            input_lengths,
-            target_lengths,
-            neg_log_likelihood.array,
-            log_alpha.array,
-            blank,
-            zero_infinity,
-        ),
-    )
-
-
-# mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
-    self_, target__ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.mse_loss(cp, self_, target__, reduction), target)
-    return out
-
-
-# smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
-    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
-    self_, target__ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.smooth_l1_loss(cp, self_, target__, reduction, beta), target)
-    return out
-
-
-# huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
-    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
-    self_, target__ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.huber_loss(cp, self_, target__, reduction, delta), target)
-    return out
-
-
-# binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out)
-#     -> Tensor(a!)
-def binary_cross_entropy_out(
-    self: Tensor,
-    target_: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    out: Tensor,
-) -> Tensor:
-    weight_ = None if weight is None else weight.array
-    plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
-    self_, target__, weight_ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.binary_cross_entropy(cp, self_, target__, weight_, reduction), target)
-    return out
-
-
-# multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
-#     reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def multi_margin_loss_out(
-    self: Tensor,
-    target_: Tensor,
-    p: Any,
-    margin: Any,
-    weight: Tensor | None,
-    reduction: int,
-    out: Tensor,
-) -> Tensor:
-    weight_ = None if weight is None else weight.array
-    plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
-    self_, target__, weight_ = plan.operands
-    target = plan.target(out)
-    plan.store(losses_kernels.multi_margin_loss(cp, self_, target__, p, margin, weight_, reduction), target)
-    return out
-
-
 # _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
 #     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
 def _ctc_loss_out(
@@ -319,3 +287,35 @@ def _ctc_loss_out(
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
+
+
+# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
+#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+def _ctc_loss_backward(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
+) -> Tensor:
+    plan = rules.alignment_gradients(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    log_probs_, targets_ = plan.operands
+    return new_result(
+        plan,
+        alignments_kernels.alignment_gradients(
+            cp,
+            grad.array,
+            log_probs_,
+            targets_,
+            input_lengths,
+            target_lengths,
+            neg_log_likelihood.array,
+            log_alpha.array,
+            blank,
+            zero_infinity,
+        ),
+    )

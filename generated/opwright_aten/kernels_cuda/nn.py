@@ -19,11 +19,29 @@ def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return new_result(plan, normalization_kernels.softmax(cp, self_, dim, half_to_float))
 
 
+# _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
+def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    plan = rules.normalized(self.array, dim, half_to_float)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(normalization_kernels.softmax(cp, self_, dim, half_to_float), target)
+    return out
+
+
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
     return new_result(plan, normalization_kernels.log_softmax(cp, self_, dim, half_to_float))
+
+
+# _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
+def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    plan = rules.normalized(self.array, dim, half_to_float)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(normalization_kernels.log_softmax(cp, self_, dim, half_to_float), target)
+    return out
 
 
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
@@ -40,11 +58,52 @@ def embedding_default(
     return new_result(plan, embedding_kernels.embedding(cp, weight_, indices_, padding_idx, scale_grad_by_freq, sparse))
 
 
+# embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
+#     sparse=False, *, Tensor(a!) out) -> Tensor(a!)
+def embedding_out(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.embedding(weight.array, indices.array)
+    weight_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(embedding_kernels.embedding(cp, weight_, indices_, padding_idx, scale_grad_by_freq, sparse), target)
+    return out
+
+
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
 def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     plan = rules.embedding_renorm(self.array, indices.array)
     self_, indices_ = plan.operands
     return new_result(plan, embedding_kernels.embedding_renorm(cp, self_, indices_, max_norm, norm_type))
+
+
+# embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
+def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
+    plan = rules.embedding_renorm(self.array, indices.array)
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        embedding_kernels.embedding_renorm(cp, self_, indices_, max_norm, norm_type, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+# embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
+def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    plan = rules.embedding_renorm(self.array, indices.array)
+    self_, indices_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        embedding_kernels.embedding_renorm(cp, self_, indices_, max_norm, norm_type, out=plan.out(target)),
+        target,
+    )
+    return self
 
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
@@ -54,6 +113,26 @@ def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple
     (input_,) = plan0.operands
     result0, result1 = results_of(dropout_kernels.native_dropout(cp, input_, p, train), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
+
+
+# native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!),
+#     Tensor(b!))
+def native_dropout_out(
+    input: Tensor,
+    p: float,
+    train: bool | None,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.native_dropout(input.array, p, train)
+    plan1 = rules.dropout_mask(input.array)
+    (input_,) = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    result0, result1 = results_of(dropout_kernels.native_dropout(cp, input_, p, train), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return out0, out1
 
 
 # _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
@@ -102,85 +181,6 @@ def _embedding_bag_default(
         new_result(plan2, result2),
         new_result(plan3, result3),
     )
-
-
-# _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
-def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(normalization_kernels.softmax(cp, self_, dim, half_to_float), target)
-    return out
-
-
-# _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
-def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(normalization_kernels.log_softmax(cp, self_, dim, half_to_float), target)
-    return out
-
-
-# embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
-#     sparse=False, *, Tensor(a!) out) -> Tensor(a!)
-def embedding_out(
-    weight: Tensor,
-    indices: Tensor,
-    padding_idx: int,
-    scale_grad_by_freq: bool,
-    sparse: bool,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.embedding(weight.array, indices.array)
-    weight_, indices_ = plan.operands
-    target = plan.target(out)
-    plan.store(embedding_kernels.embedding(cp, weight_, indices_, padding_idx, scale_grad_by_freq, sparse), target)
-    return out
-
-
-# embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
-def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
-    plan = rules.embedding_renorm(self.array, indices.array)
-    self_, indices_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        embedding_kernels.embedding_renorm(cp, self_, indices_, max_norm, norm_type, out=plan.out(target)),
-        target,
-    )
-    return out
-
-
-# embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
-def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    plan = rules.embedding_renorm(self.array, indices.array)
-    self_, indices_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        embedding_kernels.embedding_renorm(cp, self_, indices_, max_norm, norm_type, out=plan.out(target)),
-        target,
-    )
-    return self
-
-
-# native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!),
-#     Tensor(b!))
-def native_dropout_out(
-    input: Tensor,
-    p: float,
-    train: bool | None,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, p, train)
-    plan1 = rules.dropout_mask(input.array)
-    (input_,) = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    result0, result1 = results_of(dropout_kernels.native_dropout(cp, input_, p, train), 2)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return out0, out1
 
 
 # _embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool

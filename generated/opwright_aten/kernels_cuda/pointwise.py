@@ -53,1082 +53,6 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return add_Tensor(self, other, alpha)
 
 
-# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
-        self_, other_ = plan.operands
-        return new_result(
-            plan,
-            cp.add(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, alpha),
-        )
-    except Exception as error:
-        name_kernel(error, "aten::add.Scalar", "CUDA")
-        raise
-
-
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = cp.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
-
-
-# sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-        self_, other_ = plan.operands
-        return new_result(
-            plan,
-            cp.subtract(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha),
-        )
-    except Exception as error:
-        name_kernel(error, "aten::sub.Tensor", "CUDA")
-        raise
-
-
-# sub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
-        return sub_Tensor(self, other, alpha)
-    try:
-        result = cp.subtract(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Tensor(self, other, alpha)
-
-
-# sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-        self_, other_ = plan.operands
-        return new_result(
-            plan,
-            cp.subtract(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha),
-        )
-    except Exception as error:
-        name_kernel(error, "aten::sub.Scalar", "CUDA")
-        raise
-
-
-# sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return sub_Scalar(self, other, alpha)
-    try:
-        result = cp.subtract(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Scalar(self, other, alpha)
-
-
-# rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
-        other_, self_ = plan.operands
-        return new_result(
-            plan,
-            cp.subtract(other_, self_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, other_, self_, -alpha),
-        )
-    except Exception as error:
-        name_kernel(error, "aten::rsub.Tensor", "CUDA")
-        raise
-
-
-# rsub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    other_ = other.array
-    self_ = self.array
-    if alpha != 1 or alpha is True or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
-        return rsub_Tensor(self, other, alpha)
-    try:
-        result = cp.subtract(other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return rsub_Tensor(self, other, alpha)
-
-
-# rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
-        other_, self_ = plan.operands
-        return new_result(
-            plan,
-            cp.subtract(other_, self_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, other_, self_, -alpha),
-        )
-    except Exception as error:
-        name_kernel(error, "aten::rsub.Scalar", "CUDA")
-        raise
-
-
-# rsub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return rsub_Scalar(self, other, alpha)
-    try:
-        result = cp.subtract(other, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return rsub_Scalar(self, other, alpha)
-
-
-# mul.Tensor(Tensor self, Tensor other) -> Tensor
-def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-        self_, other_ = plan.operands
-        return new_result(plan, cp.multiply(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::mul.Tensor", "CUDA")
-        raise
-
-
-# mul_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return mul_Tensor(self, other)
-    try:
-        result = cp.multiply(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Tensor(self, other)
-
-
-# mul.Scalar(Tensor self, Scalar other) -> Tensor
-def mul_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
-        self_, other_ = plan.operands
-        return new_result(plan, cp.multiply(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::mul.Scalar", "CUDA")
-        raise
-
-
-# mul_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return mul_Scalar(self, other)
-    try:
-        result = cp.multiply(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Scalar(self, other)
-
-
-# div.Tensor(Tensor self, Tensor other) -> Tensor
-def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-        self_, other_ = plan.operands
-        return new_result(plan, cp.true_divide(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::div.Tensor", "CUDA")
-        raise
-
-
-# div_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
-        return div_Tensor(self, other)
-    try:
-        result = cp.true_divide(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return div_Tensor(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return div_Tensor(self, other)
-
-
-# div.Scalar(Tensor self, Scalar other) -> Tensor
-def div_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-        self_, other_ = plan.operands
-        return new_result(plan, cp.true_divide(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::div.Scalar", "CUDA")
-        raise
-
-
-# div_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return div_Scalar(self, other)
-    try:
-        result = cp.true_divide(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return div_Scalar(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return div_Scalar(self, other)
-
-
-# div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
-def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode))
-
-
-# div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
-def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
-    return self
-
-
-# div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
-def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
-    return out
-
-
-# div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
-def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode))
-
-
-# floor_divide(Tensor self, Tensor other) -> Tensor
-def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.floor_divide(cp, self_, other_))
-
-
-# floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
-    return self
-
-
-# floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-# floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
-def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.floor_divide(cp, self_, other_))
-
-
-# remainder.Tensor(Tensor self, Tensor other) -> Tensor
-def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
-
-
-# remainder.Scalar(Tensor self, Scalar other) -> Tensor
-def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
-
-
-# remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
-
-
-# pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
-def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
-    self_, exponent_ = plan.operands
-    return new_result(plan, arithmetic_kernels.power(cp, self_, exponent_))
-
-
-# pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
-def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
-    self_, exponent_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
-    return self
-
-
-# pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
-def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
-    self_, exponent_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
-    return out
-
-
-# pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
-def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
-    self_, exponent_ = plan.operands
-    return new_result(plan, arithmetic_kernels.power_scalar(cp, self_, exponent_))
-
-
-# pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
-def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
-    self_, exponent_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
-    return self
-
-
-# pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
-def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
-    self_, exponent_ = plan.operands
-    target = plan.target(out)
-    plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
-    return out
-
-
-# pow.Scalar(Scalar self, Tensor exponent) -> Tensor
-def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
-    plan = rules.power_of_number(self, exponent.array)
-    self_, exponent_ = plan.operands
-    return new_result(plan, arithmetic_kernels.power(cp, self_, exponent_))
-
-
-# maximum(Tensor self, Tensor other) -> Tensor
-def maximum_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.maximum(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::maximum", "CUDA")
-        raise
-
-
-# maximum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return maximum_default(self, other)
-    try:
-        result = cp.maximum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return maximum_default(self, other)
-
-
-# minimum(Tensor self, Tensor other) -> Tensor
-def minimum_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.minimum(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::minimum", "CUDA")
-        raise
-
-
-# minimum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return minimum_default(self, other)
-    try:
-        result = cp.minimum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return minimum_default(self, other)
-
-
-# atan2(Tensor self, Tensor other) -> Tensor
-def atan2_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.arctan2(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::atan2", "CUDA")
-        raise
-
-
-# atan2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return atan2_default(self, other)
-    try:
-        result = cp.arctan2(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atan2_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return atan2_default(self, other)
-
-
-# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
-    self_, min_, max_ = plan.operands
-    return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
-
-
-# clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
-def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-    min_ = None if min is None else min.array
-    max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
-    self_, min_, max_ = plan.operands
-    return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
-
-
-# fmod.Tensor(Tensor self, Tensor other) -> Tensor
-def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.fmod(cp, self_, other_))
-
-
-# fmod.Scalar(Tensor self, Scalar other) -> Tensor
-def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.fmod(cp, self_, other_))
-
-
-# fmax(Tensor self, Tensor other) -> Tensor
-def fmax_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.fmax(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::fmax", "CUDA")
-        raise
-
-
-# fmax_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return fmax_default(self, other)
-    try:
-        result = cp.fmax(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return fmax_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return fmax_default(self, other)
-
-
-# fmin(Tensor self, Tensor other) -> Tensor
-def fmin_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.fmin(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::fmin", "CUDA")
-        raise
-
-
-# fmin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return fmin_default(self, other)
-    try:
-        result = cp.fmin(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return fmin_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return fmin_default(self, other)
-
-
-# hypot(Tensor self, Tensor other) -> Tensor
-def hypot_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.hypot(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::hypot", "CUDA")
-        raise
-
-
-# hypot_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return hypot_default(self, other)
-    try:
-        result = cp.hypot(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return hypot_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return hypot_default(self, other)
-
-
-# copysign.Tensor(Tensor self, Tensor other) -> Tensor
-def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.copysign(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::copysign.Tensor", "CUDA")
-        raise
-
-
-# copysign_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return copysign_Tensor(self, other)
-    try:
-        result = cp.copysign(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return copysign_Tensor(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return copysign_Tensor(self, other)
-
-
-# copysign.Scalar(Tensor self, Scalar other) -> Tensor
-def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.copysign(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::copysign.Scalar", "CUDA")
-        raise
-
-
-# copysign_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return copysign_Scalar(self, other)
-    try:
-        result = cp.copysign(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return copysign_Scalar(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return copysign_Scalar(self, other)
-
-
-# nextafter(Tensor self, Tensor other) -> Tensor
-def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.nextafter(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::nextafter", "CUDA")
-        raise
-
-
-# nextafter_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return nextafter_default(self, other)
-    try:
-        result = cp.nextafter(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return nextafter_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return nextafter_default(self, other)
-
-
-# heaviside(Tensor self, Tensor values) -> Tensor
-def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
-    self_, values_ = plan.operands
-    return new_result(plan, arithmetic_kernels.heaviside(cp, self_, values_))
-
-
-# logaddexp(Tensor self, Tensor other) -> Tensor
-def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating complex")
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.logaddexp(cp, self_, other_))
-
-
-# logaddexp2(Tensor self, Tensor other) -> Tensor
-def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.logaddexp2(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::logaddexp2", "CUDA")
-        raise
-
-
-# logaddexp2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return logaddexp2_default(self, other)
-    try:
-        result = cp.logaddexp2(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return logaddexp2_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return logaddexp2_default(self, other)
-
-
-# gcd(Tensor self, Tensor other) -> Tensor
-def gcd_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.gcd(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::gcd", "CUDA")
-        raise
-
-
-# gcd_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
-        return gcd_default(self, other)
-    try:
-        result = cp.gcd(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return gcd_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return gcd_default(self, other)
-
-
-# lcm(Tensor self, Tensor other) -> Tensor
-def lcm_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.lcm(self_, other_))
-    except Exception as error:
-        name_kernel(error, "aten::lcm", "CUDA")
-        raise
-
-
-# lcm_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
-        return lcm_default(self, other)
-    try:
-        result = cp.lcm(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return lcm_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return lcm_default(self, other)
-
-
-# clamp_min(Tensor self, Scalar min) -> Tensor
-def clamp_min_default(self: Tensor, min: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
-        self_, min_ = plan.operands
-        return new_result(plan, cp.maximum(self_, min_))
-    except Exception as error:
-        name_kernel(error, "aten::clamp_min", "CUDA")
-        raise
-
-
-# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(self, min)
-    try:
-        result = cp.maximum(self_, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_default(self, min)
-
-
-# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
-def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
-        self_, min_ = plan.operands
-        return new_result(plan, cp.maximum(self_, min_))
-    except Exception as error:
-        name_kernel(error, "aten::clamp_min.Tensor", "CUDA")
-        raise
-
-
-# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
-    self_ = self.array
-    min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_min_Tensor(self, min)
-    try:
-        result = cp.maximum(self_, min_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_Tensor(self, min)
-
-
-# clamp_max(Tensor self, Scalar max) -> Tensor
-def clamp_max_default(self: Tensor, max: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
-        self_, max_ = plan.operands
-        return new_result(plan, cp.minimum(self_, max_))
-    except Exception as error:
-        name_kernel(error, "aten::clamp_max", "CUDA")
-        raise
-
-
-# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(self, max)
-    try:
-        result = cp.minimum(self_, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_default(self, max)
-
-
-# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
-def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
-        self_, max_ = plan.operands
-        return new_result(plan, cp.minimum(self_, max_))
-    except Exception as error:
-        name_kernel(error, "aten::clamp_max.Tensor", "CUDA")
-        raise
-
-
-# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
-    self_ = self.array
-    max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_max_Tensor(self, max)
-    try:
-        result = cp.minimum(self_, max_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_Tensor(self, max)
-
-
-# lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
-def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
-    self_, end_ = plan.operands
-    return new_result(plan, scaled_sums_kernels.lerp(cp, self_, end_, weight))
-
-
-# lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
-def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
-    self_, end_, weight_ = plan.operands
-    return new_result(plan, scaled_sums_kernels.lerp(cp, self_, end_, weight_))
-
-
-# addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
-    )
-    self_, tensor1_, tensor2_ = plan.operands
-    return new_result(plan, scaled_sums_kernels.addcmul(cp, self_, tensor1_, tensor2_, value))
-
-
-# addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
-    self_, tensor1_, tensor2_ = plan.operands
-    return new_result(plan, arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value))
-
-
-# ldexp.Tensor(Tensor self, Tensor other) -> Tensor
-def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
-    self_, other_ = plan.operands
-    return new_result(plan, arithmetic_kernels.ldexp(cp, self_, other_))
-
-
-# where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
-def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self.array, other.array)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
-
-
-# where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
-def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self, other.array)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
-
-
-# where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
-def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self.array, other)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
-
-
-# where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
-def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self, other)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
-
-
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
@@ -1190,6 +114,44 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return add__Tensor(self, other, alpha)
 
 
+# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            cp.add(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, alpha),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::add.Scalar", "CUDA")
+        raise
+
+
+# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return add_Scalar(self, other, alpha)
+    try:
+        result = cp.add(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
+
+
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
@@ -1243,6 +205,40 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     else:
         return self
     return add__Scalar(self, other, alpha)
+
+
+# sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            cp.subtract(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::sub.Tensor", "CUDA")
+        raise
+
+
+# sub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
+        return sub_Tensor(self, other, alpha)
+    try:
+        result = cp.subtract(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Tensor(self, other, alpha)
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -1307,6 +303,44 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return sub__Tensor(self, other, alpha)
 
 
+# sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            cp.subtract(self_, other_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, self_, other_, -alpha),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::sub.Scalar", "CUDA")
+        raise
+
+
+# sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return sub_Scalar(self, other, alpha)
+    try:
+        result = cp.subtract(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Scalar(self, other, alpha)
+
+
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
@@ -1362,6 +396,40 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return sub__Scalar(self, other, alpha)
 
 
+# rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        return new_result(
+            plan,
+            cp.subtract(other_, self_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, other_, self_, -alpha),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Tensor", "CUDA")
+        raise
+
+
+# rsub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    other_ = other.array
+    self_ = self.array
+    if alpha != 1 or alpha is True or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
+        return rsub_Tensor(self, other, alpha)
+    try:
+        result = cp.subtract(other_, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Tensor(self, other, alpha)
+
+
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
@@ -1380,6 +448,44 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Ten
         raise
 
 
+# rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        return new_result(
+            plan,
+            cp.subtract(other_, self_) if alpha == 1 else scaled_sums_kernels.add_scaled(cp, other_, self_, -alpha),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Scalar", "CUDA")
+        raise
+
+
+# rsub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return rsub_Scalar(self, other, alpha)
+    try:
+        result = cp.subtract(other, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Scalar(self, other, alpha)
+
+
 # rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
@@ -1396,6 +502,37 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
     except Exception as error:
         name_kernel(error, "aten::rsub.Scalar_out", "CUDA")
         raise
+
+
+# mul.Tensor(Tensor self, Tensor other) -> Tensor
+def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.multiply(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::mul.Tensor", "CUDA")
+        raise
+
+
+# mul_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype:
+        return mul_Tensor(self, other)
+    try:
+        result = cp.multiply(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Tensor(self, other)
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1443,6 +580,36 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return mul__Tensor(self, other)
 
 
+# mul.Scalar(Tensor self, Scalar other) -> Tensor
+def mul_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.multiply(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::mul.Scalar", "CUDA")
+        raise
+
+
+# mul_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return mul_Scalar(self, other)
+    try:
+        result = cp.multiply(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Scalar(self, other)
+
+
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1481,6 +648,39 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return mul__Scalar(self, other)
+
+
+# div.Tensor(Tensor self, Tensor other) -> Tensor
+def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.true_divide(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::div.Tensor", "CUDA")
+        raise
+
+
+# div_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
+        return div_Tensor(self, other)
+    try:
+        result = cp.true_divide(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Tensor(self, other)
 
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1529,6 +729,38 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return div__Tensor(self, other)
 
 
+# div.Scalar(Tensor self, Scalar other) -> Tensor
+def div_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.true_divide(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::div.Scalar", "CUDA")
+        raise
+
+
+# div_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
+        return div_Scalar(self, other)
+    try:
+        result = cp.true_divide(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Scalar(self, other)
+
+
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1569,6 +801,38 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     return div__Scalar(self, other)
 
 
+# div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
+def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
+    plan = rules.divided(self.array, other.array, rounding_mode)
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode))
+
+
+# div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
+def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
+    plan = rules.divided(self.array, other.array, rounding_mode)
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
+    return self
+
+
+# div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
+def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
+    plan = rules.divided(self.array, other.array, rounding_mode)
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
+    return out
+
+
+# div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
+def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
+    plan = rules.divided(self.array, other, rounding_mode)
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode))
+
+
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
     plan = rules.divided(self.array, other, rounding_mode)
@@ -1585,6 +849,38 @@ def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Ten
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
     return self
+
+
+# floor_divide(Tensor self, Tensor other) -> Tensor
+def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.floor_divide(cp, self_, other_))
+
+
+# floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_, other_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
+    return self
+
+
+# floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
+    return out
+
+
+# floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
+def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.floor_divide(cp, self_, other_))
 
 
 # floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1605,6 +901,13 @@ def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# remainder.Tensor(Tensor self, Tensor other) -> Tensor
+def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
+
+
 # remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
@@ -1621,6 +924,13 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
     return self
+
+
+# remainder.Scalar(Tensor self, Scalar other) -> Tensor
+def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
 
 
 # remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1641,6 +951,13 @@ def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self, other.array, accepts="integer floating")
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
+
+
 # remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer floating")
@@ -1650,6 +967,63 @@ def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor
     return out
 
 
+# pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
+def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    self_, exponent_ = plan.operands
+    return new_result(plan, arithmetic_kernels.power(cp, self_, exponent_))
+
+
+# pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
+def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    self_, exponent_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
+    return self
+
+
+# pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
+def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    self_, exponent_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
+    return out
+
+
+# pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
+def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
+    plan = rules.power_to_number(self.array, exponent)
+    self_, exponent_ = plan.operands
+    return new_result(plan, arithmetic_kernels.power_scalar(cp, self_, exponent_))
+
+
+# pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
+def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
+    plan = rules.power_to_number(self.array, exponent)
+    self_, exponent_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
+    return self
+
+
+# pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
+def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
+    plan = rules.power_to_number(self.array, exponent)
+    self_, exponent_ = plan.operands
+    target = plan.target(out)
+    plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
+    return out
+
+
+# pow.Scalar(Scalar self, Tensor exponent) -> Tensor
+def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
+    plan = rules.power_of_number(self, exponent.array)
+    self_, exponent_ = plan.operands
+    return new_result(plan, arithmetic_kernels.power(cp, self_, exponent_))
+
+
 # pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
     plan = rules.power_of_number(self, exponent.array)
@@ -1657,6 +1031,37 @@ def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
     return out
+
+
+# maximum(Tensor self, Tensor other) -> Tensor
+def maximum_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.maximum(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::maximum", "CUDA")
+        raise
+
+
+# maximum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return maximum_default(self, other)
+    try:
+        result = cp.maximum(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return maximum_default(self, other)
 
 
 # maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1672,6 +1077,37 @@ def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+# minimum(Tensor self, Tensor other) -> Tensor
+def minimum_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.minimum(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::minimum", "CUDA")
+        raise
+
+
+# minimum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return minimum_default(self, other)
+    try:
+        result = cp.minimum(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return minimum_default(self, other)
+
+
 # minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1683,6 +1119,39 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::minimum.out", "CUDA")
         raise
+
+
+# atan2(Tensor self, Tensor other) -> Tensor
+def atan2_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.arctan2(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::atan2", "CUDA")
+        raise
+
+
+# atan2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
+        return atan2_default(self, other)
+    try:
+        result = cp.arctan2(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atan2_default(self, other)
 
 
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1731,6 +1200,13 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     return atan2_(self, other)
 
 
+# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
+    plan = rules.clamped(self.array, min, max)
+    self_, min_, max_ = plan.operands
+    return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
+
+
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
     plan = rules.clamped(self.array, min, max)
@@ -1747,6 +1223,15 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
     return self
+
+
+# clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
+def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    min_ = None if min is None else min.array
+    max_ = None if max is None else max.array
+    plan = rules.clamped(self.array, min_, max_)
+    self_, min_, max_ = plan.operands
+    return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
 
 
 # clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -1771,6 +1256,13 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     return self
 
 
+# fmod.Tensor(Tensor self, Tensor other) -> Tensor
+def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.fmod(cp, self_, other_))
+
+
 # fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
@@ -1787,6 +1279,13 @@ def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.fmod(cp, self_, other_, out=plan.out(target)), target)
     return self
+
+
+# fmod.Scalar(Tensor self, Scalar other) -> Tensor
+def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.fmod(cp, self_, other_))
 
 
 # fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1807,6 +1306,39 @@ def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
     return self
 
 
+# fmax(Tensor self, Tensor other) -> Tensor
+def fmax_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.fmax(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::fmax", "CUDA")
+        raise
+
+
+# fmax_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return fmax_default(self, other)
+    try:
+        result = cp.fmax(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmax_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return fmax_default(self, other)
+
+
 # fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1820,6 +1352,39 @@ def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         raise
 
 
+# fmin(Tensor self, Tensor other) -> Tensor
+def fmin_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.fmin(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::fmin", "CUDA")
+        raise
+
+
+# fmin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return fmin_default(self, other)
+    try:
+        result = cp.fmin(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmin_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return fmin_default(self, other)
+
+
 # fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1831,6 +1396,39 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::fmin.out", "CUDA")
         raise
+
+
+# hypot(Tensor self, Tensor other) -> Tensor
+def hypot_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.hypot(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::hypot", "CUDA")
+        raise
+
+
+# hypot_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
+        return hypot_default(self, other)
+    try:
+        result = cp.hypot(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return hypot_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return hypot_default(self, other)
 
 
 # hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1879,6 +1477,39 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     return hypot_(self, other)
 
 
+# copysign.Tensor(Tensor self, Tensor other) -> Tensor
+def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.copysign(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Tensor", "CUDA")
+        raise
+
+
+# copysign_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
+        return copysign_Tensor(self, other)
+    try:
+        result = cp.copysign(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Tensor(self, other)
+
+
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1925,6 +1556,38 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     return copysign__Tensor(self, other)
 
 
+# copysign.Scalar(Tensor self, Scalar other) -> Tensor
+def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.copysign(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Scalar", "CUDA")
+        raise
+
+
+# copysign_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
+        return copysign_Scalar(self, other)
+    try:
+        result = cp.copysign(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Scalar(self, other)
+
+
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
@@ -1963,6 +1626,39 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     else:
         return self
     return copysign__Scalar(self, other)
+
+
+# nextafter(Tensor self, Tensor other) -> Tensor
+def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.nextafter(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::nextafter", "CUDA")
+        raise
+
+
+# nextafter_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
+        return nextafter_default(self, other)
+    try:
+        result = cp.nextafter(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return nextafter_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return nextafter_default(self, other)
 
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2011,6 +1707,13 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     return nextafter_(self, other)
 
 
+# heaviside(Tensor self, Tensor values) -> Tensor
+def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
+    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
+    self_, values_ = plan.operands
+    return new_result(plan, arithmetic_kernels.heaviside(cp, self_, values_))
+
+
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
 def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
     plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
@@ -2029,6 +1732,13 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     return self
 
 
+# logaddexp(Tensor self, Tensor other) -> Tensor
+def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, accepts="floating complex")
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.logaddexp(cp, self_, other_))
+
+
 # logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="floating complex")
@@ -2036,6 +1746,39 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(arithmetic_kernels.logaddexp(cp, self_, other_, out=plan.out(target)), target)
     return out
+
+
+# logaddexp2(Tensor self, Tensor other) -> Tensor
+def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.logaddexp2(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::logaddexp2", "CUDA")
+        raise
+
+
+# logaddexp2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
+        return logaddexp2_default(self, other)
+    try:
+        result = cp.logaddexp2(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return logaddexp2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return logaddexp2_default(self, other)
 
 
 # logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2049,6 +1792,39 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     except Exception as error:
         name_kernel(error, "aten::logaddexp2.out", "CUDA")
         raise
+
+
+# gcd(Tensor self, Tensor other) -> Tensor
+def gcd_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.gcd(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::gcd", "CUDA")
+        raise
+
+
+# gcd_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
+        return gcd_default(self, other)
+    try:
+        result = cp.gcd(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return gcd_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gcd_default(self, other)
 
 
 # gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2097,6 +1873,39 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     return gcd_(self, other)
 
 
+# lcm(Tensor self, Tensor other) -> Tensor
+def lcm_default(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.lcm(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::lcm", "CUDA")
+        raise
+
+
+# lcm_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
+        return lcm_default(self, other)
+    try:
+        result = cp.lcm(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return lcm_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lcm_default(self, other)
+
+
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
@@ -2143,6 +1952,36 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     return lcm_(self, other)
 
 
+# clamp_min(Tensor self, Scalar min) -> Tensor
+def clamp_min_default(self: Tensor, min: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        self_, min_ = plan.operands
+        return new_result(plan, cp.maximum(self_, min_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min", "CUDA")
+        raise
+
+
+# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
+        return clamp_min_default(self, min)
+    try:
+        result = cp.maximum(self_, min)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_default(self, min)
+
+
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
     try:
@@ -2181,6 +2020,37 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     else:
         return self
     return clamp_min__default(self, min)
+
+
+# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        self_, min_ = plan.operands
+        return new_result(plan, cp.maximum(self_, min_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min.Tensor", "CUDA")
+        raise
+
+
+# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
+    self_ = self.array
+    min_ = min.array
+    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return clamp_min_Tensor(self, min)
+    try:
+        result = cp.maximum(self_, min_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_Tensor(self, min)
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
@@ -2229,6 +2099,36 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     return clamp_min__Tensor(self, min)
 
 
+# clamp_max(Tensor self, Scalar max) -> Tensor
+def clamp_max_default(self: Tensor, max: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        self_, max_ = plan.operands
+        return new_result(plan, cp.minimum(self_, max_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max", "CUDA")
+        raise
+
+
+# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
+        return clamp_max_default(self, max)
+    try:
+        result = cp.minimum(self_, max)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_default(self, max)
+
+
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
     try:
@@ -2267,6 +2167,37 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     else:
         return self
     return clamp_max__default(self, max)
+
+
+# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
+def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        self_, max_ = plan.operands
+        return new_result(plan, cp.minimum(self_, max_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max.Tensor", "CUDA")
+        raise
+
+
+# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
+    self_ = self.array
+    max_ = max.array
+    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return clamp_max_Tensor(self, max)
+    try:
+        result = cp.minimum(self_, max_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_Tensor(self, max)
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
@@ -2315,6 +2246,13 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     return clamp_max__Tensor(self, max)
 
 
+# lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
+def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
+    self_, end_ = plan.operands
+    return new_result(plan, scaled_sums_kernels.lerp(cp, self_, end_, weight))
+
+
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
@@ -2333,6 +2271,13 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     return self
 
 
+# lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
+    self_, end_, weight_ = plan.operands
+    return new_result(plan, scaled_sums_kernels.lerp(cp, self_, end_, weight_))
+
+
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
@@ -2349,6 +2294,19 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(scaled_sums_kernels.lerp(cp, self_, end_, weight_, out=plan.out(target)), target)
     return self
+
+
+# addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
+    self_, tensor1_, tensor2_ = plan.operands
+    return new_result(plan, scaled_sums_kernels.addcmul(cp, self_, tensor1_, tensor2_, value))
 
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
@@ -2381,6 +2339,13 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     return self
 
 
+# addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
+    self_, tensor1_, tensor2_ = plan.operands
+    return new_result(plan, arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value))
+
+
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
@@ -2397,6 +2362,13 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
     return self
+
+
+# ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.scaled(self.array, other.array)
+    self_, other_ = plan.operands
+    return new_result(plan, arithmetic_kernels.ldexp(cp, self_, other_))
 
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2417,6 +2389,13 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.where(condition.array, self.array, other.array)
+    condition_, self_, other_ = plan.operands
+    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
+
+
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.where(condition.array, self.array, other.array)
@@ -2424,3 +2403,24 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) 
     target = plan.target(out)
     plan.store(indexing_kernels.choose(cp, condition_, self_, other_), target)
     return out
+
+
+# where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
+def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
+    plan = rules.where(condition.array, self, other.array)
+    condition_, self_, other_ = plan.operands
+    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
+
+
+# where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
+def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
+    plan = rules.where(condition.array, self.array, other)
+    condition_, self_, other_ = plan.operands
+    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
+
+
+# where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
+def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
+    plan = rules.where(condition.array, self, other)
+    condition_, self_, other_ = plan.operands
+    return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))

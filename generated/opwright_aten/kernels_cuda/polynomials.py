@@ -18,251 +18,6 @@ def special_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
 
 
-# special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
-def special_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
-def special_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
-def special_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
-
-
-# special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor
-def special_shifted_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_shifted_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
-def special_shifted_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_shifted_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
-def special_shifted_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_shifted_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
-def special_shifted_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
-
-
-# special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_shifted_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
-
-
-# special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor
-def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
-
-
-# special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
-
-
-# special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_hermite_polynomial_h_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
-
-
-# special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor
-def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
-
-
-# special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
-
-
-# special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_hermite_polynomial_he_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
-
-
-# special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor
-def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
-
-
-# special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
-
-
-# special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_laguerre_polynomial_l_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
-
-
-# special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor
-def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
-
-
-# special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
-def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
-
-
-# special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
-def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
-    x_, n_ = plan.operands
-    return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
-
-
 # special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
@@ -270,6 +25,13 @@ def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -281,6 +43,13 @@ def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     return out
 
 
+# special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
+
+
 # special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
@@ -288,6 +57,13 @@ def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
+def special_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -299,6 +75,13 @@ def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     return out
 
 
+# special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
+
+
 # special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
@@ -306,6 +89,13 @@ def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -317,6 +107,13 @@ def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     return out
 
 
+# special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
+def special_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
+
+
 # special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
@@ -324,6 +121,13 @@ def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -335,6 +139,13 @@ def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     return out
 
 
+# special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
+
+
 # special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
@@ -342,6 +153,13 @@ def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
+def special_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -353,6 +171,13 @@ def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     return out
 
 
+# special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
+
+
 # special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
@@ -360,6 +185,13 @@ def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -371,6 +203,13 @@ def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     return out
 
 
+# special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor
+def special_shifted_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
+
+
 # special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
@@ -378,6 +217,13 @@ def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -389,6 +235,13 @@ def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: 
     return out
 
 
+# special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_shifted_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
+
+
 # special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
@@ -396,6 +249,13 @@ def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: 
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
+def special_shifted_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -407,6 +267,13 @@ def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor
     return out
 
 
+# special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
+
+
 # special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
@@ -414,6 +281,13 @@ def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: 
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_shifted_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -425,6 +299,13 @@ def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: 
     return out
 
 
+# special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
+def special_shifted_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
+
+
 # special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
@@ -432,6 +313,13 @@ def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -443,6 +331,13 @@ def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: 
     return out
 
 
+# special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_shifted_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
+
+
 # special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
@@ -450,6 +345,13 @@ def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: 
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
+def special_shifted_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -461,6 +363,13 @@ def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor
     return out
 
 
+# special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
+
+
 # special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
@@ -468,6 +377,13 @@ def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: 
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_shifted_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -479,6 +395,13 @@ def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: 
     return out
 
 
+# special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor
+def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
+
+
 # special_hermite_polynomial_h.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
@@ -486,6 +409,13 @@ def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tenso
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_h(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
 
 
 # special_hermite_polynomial_h.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -497,6 +427,13 @@ def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) ->
     return out
 
 
+# special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_hermite_polynomial_h_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
+
+
 # special_hermite_polynomial_h.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
@@ -504,6 +441,13 @@ def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) ->
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_h(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor
+def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
 
 
 # special_hermite_polynomial_he.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -515,6 +459,13 @@ def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     return out
 
 
+# special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
+
+
 # special_hermite_polynomial_he.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
@@ -522,6 +473,13 @@ def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_he(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_hermite_polynomial_he_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
 
 
 # special_hermite_polynomial_he.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
@@ -533,6 +491,13 @@ def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     return out
 
 
+# special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor
+def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
+
+
 # special_laguerre_polynomial_l.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
@@ -540,6 +505,13 @@ def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     target = plan.target(out)
     plan.store(orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
 
 
 # special_laguerre_polynomial_l.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -551,6 +523,13 @@ def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     return out
 
 
+# special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_laguerre_polynomial_l_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
+
+
 # special_laguerre_polynomial_l.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
@@ -558,6 +537,13 @@ def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     target = plan.target(out)
     plan.store(orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor
+def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
 
 
 # special_legendre_polynomial_p.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
@@ -569,6 +555,13 @@ def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     return out
 
 
+# special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
+def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
+    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
+
+
 # special_legendre_polynomial_p.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
@@ -576,6 +569,13 @@ def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     target = plan.target(out)
     plan.store(orthogonal_kernels.legendre_polynomial_p(cp, x_, n_, out=plan.out(target)), target)
     return out
+
+
+# special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
+def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
+    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    x_, n_ = plan.operands
+    return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
 
 
 # special_legendre_polynomial_p.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)

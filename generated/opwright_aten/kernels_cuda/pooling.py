@@ -225,6 +225,48 @@ def avg_pool2d_default(
     )
 
 
+# avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
+#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
+def avg_pool2d_out(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.pool(
+        self.array,
+        2,
+        kernel_size,
+        stride,
+        padding,
+        [1],
+        ceil_mode,
+        name="avg_pool2d",
+        accepts="int64 floating",
+        divisor=divisor_override,
+    )
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(
+        pooling_kernels.avg_pool2d(
+            cp,
+            self_,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+        ),
+        target,
+    )
+    return out
+
+
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
 def avg_pool3d_default(
@@ -264,6 +306,48 @@ def avg_pool3d_default(
     )
 
 
+# avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
+#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
+def avg_pool3d_out(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.pool(
+        self.array,
+        3,
+        kernel_size,
+        stride,
+        padding,
+        [1],
+        ceil_mode,
+        name="avg_pool3d",
+        accepts="int64 float32 float64",
+        divisor=divisor_override,
+    )
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(
+        pooling_kernels.avg_pool3d(
+            cp,
+            self_,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+        ),
+        target,
+    )
+    return out
+
+
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
     plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
@@ -271,11 +355,29 @@ def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor
     return new_result(plan, pooling_kernels.adaptive_avg_pool(cp, self_, output_size))
 
 
+# _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(pooling_kernels.adaptive_avg_pool(cp, self_, output_size), target)
+    return out
+
+
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
     plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
     (self_,) = plan.operands
     return new_result(plan, pooling_kernels.adaptive_avg_pool(cp, self_, output_size))
+
+
+# _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(pooling_kernels.adaptive_avg_pool(cp, self_, output_size), target)
+    return out
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
@@ -341,6 +443,15 @@ def max_unpool2d_default(self: Tensor, indices: Tensor, output_size: list[int]) 
     return new_result(plan, unpooling_kernels.max_unpool2d(cp, self_, indices_, output_size))
 
 
+# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(unpooling_kernels.max_unpool2d(cp, self_, indices_, output_size), target)
+    return out
+
+
 # max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
 def max_unpool3d_default(
     self: Tensor,
@@ -352,6 +463,23 @@ def max_unpool3d_default(
     plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
     self_, indices_ = plan.operands
     return new_result(plan, unpooling_kernels.max_unpool3d(cp, self_, indices_, output_size, stride, padding))
+
+
+# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def max_unpool3d_out(
+    self: Tensor,
+    indices: Tensor,
+    output_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    out: Tensor,
+) -> Tensor:
+    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
+    self_, indices_ = plan.operands
+    target = plan.target(out)
+    plan.store(unpooling_kernels.max_unpool3d(cp, self_, indices_, output_size, stride, padding), target)
+    return out
 
 
 # fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
@@ -494,131 +622,3 @@ def fractional_max_pool3d_output(
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, indices
-
-
-# avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
-def avg_pool2d_out(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool2d",
-        accepts="int64 floating",
-        divisor=divisor_override,
-    )
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(
-        pooling_kernels.avg_pool2d(
-            cp,
-            self_,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-        ),
-        target,
-    )
-    return out
-
-
-# avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
-def avg_pool3d_out(
-    self: Tensor,
-    kernel_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool3d",
-        accepts="int64 float32 float64",
-        divisor=divisor_override,
-    )
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(
-        pooling_kernels.avg_pool3d(
-            cp,
-            self_,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-        ),
-        target,
-    )
-    return out
-
-
-# _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(pooling_kernels.adaptive_avg_pool(cp, self_, output_size), target)
-    return out
-
-
-# _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(pooling_kernels.adaptive_avg_pool(cp, self_, output_size), target)
-    return out
-
-
-# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
-    self_, indices_ = plan.operands
-    target = plan.target(out)
-    plan.store(unpooling_kernels.max_unpool2d(cp, self_, indices_, output_size), target)
-    return out
-
-
-# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
-#     out) -> Tensor(a!)
-def max_unpool3d_out(
-    self: Tensor,
-    indices: Tensor,
-    output_size: list[int],
-    stride: list[int],
-    padding: list[int],
-    out: Tensor,
-) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
-    self_, indices_ = plan.operands
-    target = plan.target(out)
-    plan.store(unpooling_kernels.max_unpool3d(cp, self_, indices_, output_size, stride, padding), target)
-    return out

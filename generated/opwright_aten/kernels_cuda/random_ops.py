@@ -31,6 +31,24 @@ def uniform_default(self: Tensor, from_: float, to: float, generator: Generator 
     return new_result(plan, random_kernels.uniform(cp, self_, from_, to, generator))
 
 
+# uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.uniform(self.array, from_, to)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
+    return out
+
+
+# uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
+def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
+    plan = rules.uniform(self.array, from_, to)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
+    return self
+
+
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     plan = rules.normal(self.array, std)
@@ -63,11 +81,47 @@ def exponential_default(self: Tensor, lambd: float, generator: Generator | None)
     return new_result(plan, distributions_kernels.exponential(cp, self_, lambd, generator))
 
 
+# exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
+    return out
+
+
+# exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
+def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
+    return self
+
+
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.geometric(cp, self_, p, generator))
+
+
+# geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.geometric(self.array, p)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
+    return out
+
+
+# geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
+def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    plan = rules.geometric(self.array, p)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
+    return self
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
@@ -77,11 +131,47 @@ def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generat
     return new_result(plan, distributions_kernels.cauchy(cp, self_, median, sigma, generator))
 
 
+# cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
+    return out
+
+
+# cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
+def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
+    return self
+
+
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.log_normal(cp, self_, mean, std, generator))
+
+
+# log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.positive(self.array, "log_normal_", "std", std)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
+    return out
+
+
+# log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
+def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    plan = rules.positive(self.array, "log_normal_", "std", std)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
+    return self
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
@@ -91,11 +181,47 @@ def random_from(self: Tensor, from_: int, to: int | None, generator: Generator |
     return new_result(plan, random_kernels.random_between(cp, self_, from_, to, generator))
 
 
+# random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.integers(self.array, from_, to)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
+    return out
+
+
+# random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
+def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
+    plan = rules.integers(self.array, from_, to)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
+    return self
+
+
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.random_below(cp, self_, to, generator))
+
+
+# random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.integers(self.array, 0, to)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)
+    return out
+
+
+# random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
+def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
+    plan = rules.integers(self.array, 0, to)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)
+    return self
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
@@ -105,11 +231,38 @@ def random_default(self: Tensor, generator: Generator | None) -> Tensor:
     return new_result(plan, random_kernels.random_of_dtype(cp, self_, generator))
 
 
+# random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.random_of_dtype(cp, self_, generator, out=plan.out(target)), target)
+    return out
+
+
+# random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+def random__default(self: Tensor, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(random_kernels.random_of_dtype(cp, self_, generator, out=plan.out(target)), target)
+    return self
+
+
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli(cp, self_, generator))
+
+
+# bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.bernoulli(cp, self_, generator, out=plan.out(target)), target)
+    return out
 
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
@@ -144,180 +297,6 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Te
     return new_result(plan, random_kernels.bernoulli_of(cp, self_, p.array, generator))
 
 
-# poisson(Tensor self, Generator? generator=None) -> Tensor
-def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
-    (self_,) = plan.operands
-    return new_result(plan, distributions_kernels.poisson(cp, self_, generator))
-
-
-# binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
-def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.binomial(count.array, prob.array)
-    count_, prob_ = plan.operands
-    return new_result(plan, distributions_kernels.binomial(cp, count_, prob_, generator))
-
-
-# multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
-def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
-    plan = rules.multinomial(self.array, num_samples, replacement)
-    (self_,) = plan.operands
-    return new_result(plan, distributions_kernels.multinomial(cp, self_, num_samples, replacement, generator))
-
-
-# uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
-    return out
-
-
-# uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
-def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
-    return self
-
-
-# exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
-    return out
-
-
-# exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
-def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
-    return self
-
-
-# geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.geometric(self.array, p)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
-    return out
-
-
-# geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
-def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.geometric(self.array, p)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
-    return self
-
-
-# cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
-    return out
-
-
-# cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
-def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
-    return self
-
-
-# log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
-    return out
-
-
-# log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
-def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
-    return self
-
-
-# random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
-    return out
-
-
-# random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
-def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
-    return self
-
-
-# random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)
-    return out
-
-
-# random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
-def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)
-    return self
-
-
-# random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.random_of_dtype(cp, self_, generator, out=plan.out(target)), target)
-    return out
-
-
-# random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-def random__default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(random_kernels.random_of_dtype(cp, self_, generator, out=plan.out(target)), target)
-    return self
-
-
-# bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(random_kernels.bernoulli(cp, self_, generator, out=plan.out(target)), target)
-    return out
-
-
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
@@ -336,6 +315,13 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     return self
 
 
+# poisson(Tensor self, Generator? generator=None) -> Tensor
+def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    (self_,) = plan.operands
+    return new_result(plan, distributions_kernels.poisson(cp, self_, generator))
+
+
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
@@ -345,6 +331,13 @@ def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tenso
     return out
 
 
+# binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
+def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
+    plan = rules.binomial(count.array, prob.array)
+    count_, prob_ = plan.operands
+    return new_result(plan, distributions_kernels.binomial(cp, count_, prob_, generator))
+
+
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.binomial(count.array, prob.array)
@@ -352,6 +345,13 @@ def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: 
     target = plan.target(out)
     plan.store(distributions_kernels.binomial(cp, count_, prob_, generator, out=plan.out(target)), target)
     return out
+
+
+# multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
+def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
+    plan = rules.multinomial(self.array, num_samples, replacement)
+    (self_,) = plan.operands
+    return new_result(plan, distributions_kernels.multinomial(cp, self_, num_samples, replacement, generator))
 
 
 # multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!)

@@ -19,11 +19,29 @@ def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     return new_result(plan, reductions_kernels.whole_total(cp, self_, dtype))
 
 
+# sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_total(cp, self_, dtype), target)
+    return out
+
+
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(cp, self_, dim, keepdim, dtype))
+
+
+# sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.total(cp, self_, dim, keepdim, dtype), target)
+    return out
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -33,11 +51,29 @@ def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     return new_result(plan, reductions_kernels.whole_product(cp, self_, dtype))
 
 
+# prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_product(cp, self_, dtype), target)
+    return out
+
+
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(cp, self_, dim, keepdim, dtype))
+
+
+# prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.product(cp, self_, dim, keepdim, dtype), target)
+    return out
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -63,6 +99,15 @@ def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
     return new_result(plan, reductions_kernels.average(cp, self_, dim, keepdim, dtype))
 
 
+# mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.average(cp, self_, dim, keepdim, dtype), target)
+    return out
+
+
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
@@ -70,11 +115,29 @@ def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     return new_result(plan, reductions_kernels.largest(cp, self_, dim, keepdim))
 
 
+# amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.largest(cp, self_, dim, keepdim), target)
+    return out
+
+
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.smallest(cp, self_, dim, keepdim))
+
+
+# amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.smallest(cp, self_, dim, keepdim), target)
+    return out
 
 
 # any(Tensor self) -> Tensor
@@ -108,11 +171,29 @@ def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return new_result(plan, reductions_kernels.truth_of_any(cp, self_, dim, keepdim))
 
 
+# any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
+    return out
+
+
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(cp, self_, dim, keepdim))
+
+
+# any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
+    return out
 
 
 # all(Tensor self) -> Tensor
@@ -146,11 +227,29 @@ def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     return new_result(plan, reductions_kernels.truth_of_all(cp, self_, dim, keepdim))
 
 
+# all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
+    return out
+
+
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(cp, self_, dim, keepdim))
+
+
+# all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
+    return out
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
@@ -160,11 +259,29 @@ def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     return new_result(plan, reductions_kernels.position_of_largest(cp, self_, dim, keepdim))
 
 
+# argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.position_of_largest(cp, self_, dim, keepdim), target)
+    return out
+
+
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.position_of_smallest(cp, self_, dim, keepdim))
+
+
+# argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.position_of_smallest(cp, self_, dim, keepdim), target)
+    return out
 
 
 # max(Tensor self) -> Tensor
@@ -268,11 +385,31 @@ def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
     return new_result(plan, reductions_kernels.variance(cp, self_, dim, correction, keepdim))
 
 
+# var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.variance(cp, self_, dim, correction, keepdim), target)
+    return out
+
+
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.deviation(cp, self_, dim, correction, keepdim))
+
+
+# std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.deviation(cp, self_, dim, correction, keepdim), target)
+    return out
 
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -289,11 +426,36 @@ def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DT
     return new_result(plan, reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype))
 
 
+# nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype), target)
+    return out
+
+
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
     plan = rules.reduce(self.array, dim, False, kind="long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.number_of_nonzero(cp, self_, dim))
+
+
+# count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
+def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, False, kind="long")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.number_of_nonzero(cp, self_, dim), target)
+    return out
 
 
 # count_nonzero(Tensor self, int? dim=None) -> Tensor
@@ -303,11 +465,29 @@ def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
     return new_result(plan, reductions_kernels.number_of_nonzero(cp, self_, dim))
 
 
+# count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
+def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, False, kind="long")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.number_of_nonzero(cp, self_, dim), target)
+    return out
+
+
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.logsumexp(cp, self_, dim, keepdim))
+
+
+# logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.logsumexp(cp, self_, dim, keepdim), target)
+    return out
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
@@ -347,11 +527,37 @@ def linalg_vector_norm_default(
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype))
 
 
+# linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
+#     dtype=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_vector_norm_out(
+    self: Tensor,
+    ord: Any,
+    dim: list[int] | None,
+    keepdim: bool,
+    dtype: DType | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype), target)
+    return out
+
+
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 def norm_Scalar(self: Tensor, p: Any) -> Tensor:
     plan = rules.norm(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(cp, self_, p))
+
+
+# norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
+def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
+    plan = rules.norm(self.array, p)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_norm(cp, self_, p), target)
+    return out
 
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
@@ -361,11 +567,29 @@ def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
     return new_result(plan, reductions_kernels.whole_norm(cp, self_, p, dtype))
 
 
+# norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
+def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.whole_norm(cp, self_, p, dtype), target)
+    return out
+
+
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.norm(self.array, p, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, p, dim, keepdim))
+
+
+# norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    plan = rules.norm(self.array, p, dim, keepdim)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(reductions_kernels.vector_norm(cp, self_, p, dim, keepdim), target)
+    return out
 
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
@@ -393,6 +617,27 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+# var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
+#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def var_mean_correction_out(
+    self: Tensor,
+    dim: list[int] | None,
+    correction: Any,
+    keepdim: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    (self_,) = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    result0, result1 = results_of(reductions_kernels.variance_and_mean(cp, self_, dim, correction, keepdim), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return out0, out1
+
+
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
@@ -402,6 +647,27 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
+# std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
+#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+def std_mean_correction_out(
+    self: Tensor,
+    dim: list[int] | None,
+    correction: Any,
+    keepdim: bool,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    (self_,) = plan0.operands
+    target0 = plan0.target(out0)
+    target1 = plan1.target(out1)
+    result0, result1 = results_of(reductions_kernels.deviation_and_mean(cp, self_, dim, correction, keepdim), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return out0, out1
+
+
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, compute_dtype=dtype)
@@ -409,11 +675,47 @@ def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return new_result(plan, scans_kernels.running_total(cp, self_, dim, dtype))
 
 
+# cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
+    return out
+
+
+# cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
+def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
+    return self
+
+
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_product(cp, self_, dim, dtype))
+
+
+# cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
+    return out
+
+
+# cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
+def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
+    return self
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
@@ -467,315 +769,6 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
     return new_result(plan, scans_kernels.running_logsumexp(cp, self_, dim))
 
 
-# hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
-def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, reductions_kernels.hash_of_elements(cp, self_, dim, keepdim, mode))
-
-
-# sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.whole_total(cp, self_, dtype), target)
-    return out
-
-
-# sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.total(cp, self_, dim, keepdim, dtype), target)
-    return out
-
-
-# prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.whole_product(cp, self_, dtype), target)
-    return out
-
-
-# prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.product(cp, self_, dim, keepdim, dtype), target)
-    return out
-
-
-# mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.average(cp, self_, dim, keepdim, dtype), target)
-    return out
-
-
-# amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.largest(cp, self_, dim, keepdim), target)
-    return out
-
-
-# amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.smallest(cp, self_, dim, keepdim), target)
-    return out
-
-
-# any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
-    return out
-
-
-# any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
-    return out
-
-
-# all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
-    return out
-
-
-# all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
-    return out
-
-
-# argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.position_of_largest(cp, self_, dim, keepdim), target)
-    return out
-
-
-# argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.position_of_smallest(cp, self_, dim, keepdim), target)
-    return out
-
-
-# var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.variance(cp, self_, dim, correction, keepdim), target)
-    return out
-
-
-# std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.deviation(cp, self_, dim, correction, keepdim), target)
-    return out
-
-
-# nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(
-        self.array,
-        dim,
-        keepdim,
-        compute_dtype=dtype,
-        kind="int_to_long",
-        accepts="bool integer floating",
-    )
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype), target)
-    return out
-
-
-# count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
-def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.number_of_nonzero(cp, self_, dim), target)
-    return out
-
-
-# count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
-def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.number_of_nonzero(cp, self_, dim), target)
-    return out
-
-
-# logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.logsumexp(cp, self_, dim, keepdim), target)
-    return out
-
-
-# linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
-#     dtype=None, Tensor(a!) out) -> Tensor(a!)
-def linalg_vector_norm_out(
-    self: Tensor,
-    ord: Any,
-    dim: list[int] | None,
-    keepdim: bool,
-    dtype: DType | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype), target)
-    return out
-
-
-# norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
-def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.whole_norm(cp, self_, p), target)
-    return out
-
-
-# norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
-def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, compute_dtype=dtype)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.whole_norm(cp, self_, p, dtype), target)
-    return out
-
-
-# norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(reductions_kernels.vector_norm(cp, self_, p, dim, keepdim), target)
-    return out
-
-
-# var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
-#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def var_mean_correction_out(
-    self: Tensor,
-    dim: list[int] | None,
-    correction: Any,
-    keepdim: bool,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
-    (self_,) = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    result0, result1 = results_of(reductions_kernels.variance_and_mean(cp, self_, dim, correction, keepdim), 2)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return out0, out1
-
-
-# std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
-#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def std_mean_correction_out(
-    self: Tensor,
-    dim: list[int] | None,
-    correction: Any,
-    keepdim: bool,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
-    (self_,) = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    result0, result1 = results_of(reductions_kernels.deviation_and_mean(cp, self_, dim, correction, keepdim), 2)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return out0, out1
-
-
-# cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
-    return out
-
-
-# cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
-    return self
-
-
-# cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
-    return out
-
-
-# cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
-    return self
-
-
 # logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
     plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
@@ -783,3 +776,10 @@ def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(scans_kernels.running_logsumexp(cp, self_, dim), target)
     return out
+
+
+# hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
+def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
+    plan = rules.reduce(self.array, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating")
+    (self_,) = plan.operands
+    return new_result(plan, reductions_kernels.hash_of_elements(cp, self_, dim, keepdim, mode))

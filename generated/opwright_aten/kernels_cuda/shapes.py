@@ -19,11 +19,29 @@ def flip_default(self: Tensor, dims: list[int]) -> Tensor:
     return new_result(plan, rearranging_kernels.flip(cp, self_, dims))
 
 
+# flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
+def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
+    plan = rules.flipped(self.array, dims)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.flip(cp, self_, dims), target)
+    return out
+
+
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
     plan = rules.rolled(self.array, shifts, dims)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.roll(cp, self_, shifts, dims))
+
+
+# roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
+def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> Tensor:
+    plan = rules.rolled(self.array, shifts, dims)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.roll(cp, self_, shifts, dims), target)
+    return out
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
@@ -33,11 +51,29 @@ def rot90_default(self: Tensor, k: int, dims: list[int]) -> Tensor:
     return new_result(plan, rearranging_kernels.rot90(cp, self_, k, dims))
 
 
+# rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
+def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
+    plan = rules.rotated(self.array, k, dims)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.rot90(cp, self_, k, dims), target)
+    return out
+
+
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor
 def channel_shuffle_default(self: Tensor, groups: int) -> Tensor:
     plan = rules.shuffled(self.array, groups)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.channel_shuffle(cp, self_, groups))
+
+
+# channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
+def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
+    plan = rules.shuffled(self.array, groups)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.channel_shuffle(cp, self_, groups), target)
+    return out
 
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
@@ -47,11 +83,29 @@ def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
     return new_result(plan, rearranging_kernels.pixel_shuffle(cp, self_, upscale_factor))
 
 
+# pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
+def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
+    plan = rules.pixels_from_channels(self.array, upscale_factor)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.pixel_shuffle(cp, self_, upscale_factor), target)
+    return out
+
+
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
 def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
     plan = rules.channels_from_pixels(self.array, downscale_factor)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.pixel_unshuffle(cp, self_, downscale_factor))
+
+
+# pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
+def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Tensor:
+    plan = rules.channels_from_pixels(self.array, downscale_factor)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.pixel_unshuffle(cp, self_, downscale_factor), target)
+    return out
 
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
@@ -61,11 +115,29 @@ def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tens
     return new_result(plan, rearranging_kernels.narrow_copy(cp, self_, dim, start, length))
 
 
+# narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
+def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
+    plan = rules.narrowed(self.array, dim, start, length)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.narrow_copy(cp, self_, dim, start, length), target)
+    return out
+
+
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     plan = rules.repeated(self.array, repeats)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.repeat(cp, self_, repeats))
+
+
+# repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
+def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
+    plan = rules.repeated(self.array, repeats)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.repeat(cp, self_, repeats), target)
+    return out
 
 
 # repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
@@ -81,11 +153,30 @@ def block_diag_default(tensors: list[Tensor]) -> Tensor:
     return new_result(plan, rearranging_kernels.block_diag(cp, tensors_))
 
 
+# block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
+def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
+    tensors_ = [item.array for item in tensors]
+    plan = rules.block_diagonal(tensors_)
+    tensors_ = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.block_diag(cp, tensors_), target)
+    return out
+
+
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     plan = rules.with_diagonal(self.array, offset, dim1, dim2)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.diag_embed(cp, self_, offset, dim1, dim2))
+
+
+# diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
+def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+    plan = rules.with_diagonal(self.array, offset, dim1, dim2)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(rearranging_kernels.diag_embed(cp, self_, offset, dim1, dim2), target)
+    return out
 
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
@@ -125,160 +216,6 @@ def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None
     return new_result(plan, rearranging_kernels.slice_scatter(cp, self_, src_, dim, start, end, step))
 
 
-# select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
-def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    plan = rules.selection_overlaid(self.array, src.array, dim, index)
-    self_, src_ = plan.operands
-    return new_result(plan, rearranging_kernels.select_scatter(cp, self_, src_, dim, index))
-
-
-# diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
-def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
-    self_, src_ = plan.operands
-    return new_result(plan, rearranging_kernels.diagonal_scatter(cp, self_, src_, offset, dim1, dim2))
-
-
-# constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
-def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    plan = rules.padded(self.array, pad, value=value)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.constant_pad(cp, self_, pad, value))
-
-
-# reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=1)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.reflection_pad(cp, self_, padding))
-
-
-# reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=2)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.reflection_pad(cp, self_, padding))
-
-
-# reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=3)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.reflection_pad(cp, self_, padding))
-
-
-# replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=1)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.replication_pad(cp, self_, padding))
-
-
-# replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=2)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.replication_pad(cp, self_, padding))
-
-
-# replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=3)
-    (self_,) = plan.operands
-    return new_result(plan, padding_kernels.replication_pad(cp, self_, padding))
-
-
-# flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
-def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.flipped(self.array, dims)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.flip(cp, self_, dims), target)
-    return out
-
-
-# roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
-def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.rolled(self.array, shifts, dims)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.roll(cp, self_, shifts, dims), target)
-    return out
-
-
-# rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
-def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.rotated(self.array, k, dims)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.rot90(cp, self_, k, dims), target)
-    return out
-
-
-# channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
-def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
-    plan = rules.shuffled(self.array, groups)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.channel_shuffle(cp, self_, groups), target)
-    return out
-
-
-# pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
-def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
-    plan = rules.pixels_from_channels(self.array, upscale_factor)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.pixel_shuffle(cp, self_, upscale_factor), target)
-    return out
-
-
-# pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
-def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Tensor:
-    plan = rules.channels_from_pixels(self.array, downscale_factor)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.pixel_unshuffle(cp, self_, downscale_factor), target)
-    return out
-
-
-# narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
-def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
-    plan = rules.narrowed(self.array, dim, start, length)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.narrow_copy(cp, self_, dim, start, length), target)
-    return out
-
-
-# repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
-def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
-    plan = rules.repeated(self.array, repeats)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.repeat(cp, self_, repeats), target)
-    return out
-
-
-# block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
-def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    plan = rules.block_diagonal(tensors_)
-    tensors_ = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.block_diag(cp, tensors_), target)
-    return out
-
-
-# diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
-def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    plan = rules.with_diagonal(self.array, offset, dim1, dim2)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(rearranging_kernels.diag_embed(cp, self_, offset, dim1, dim2), target)
-    return out
-
-
 # slice_scatter.out(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *,
 #     Tensor(a!) out) -> Tensor(a!)
 def slice_scatter_out(
@@ -297,6 +234,13 @@ def slice_scatter_out(
     return out
 
 
+# select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
+def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
+    self_, src_ = plan.operands
+    return new_result(plan, rearranging_kernels.select_scatter(cp, self_, src_, dim, index))
+
+
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
     plan = rules.selection_overlaid(self.array, src.array, dim, index)
@@ -304,6 +248,13 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
     target = plan.target(out)
     plan.store(rearranging_kernels.select_scatter(cp, self_, src_, dim, index), target)
     return out
+
+
+# diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
+def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
+    self_, src_ = plan.operands
+    return new_result(plan, rearranging_kernels.diagonal_scatter(cp, self_, src_, offset, dim1, dim2))
 
 
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -315,6 +266,13 @@ def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2
     return out
 
 
+# constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
+def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
+    plan = rules.padded(self.array, pad, value=value)
+    (self_,) = plan.operands
+    return new_result(plan, padding_kernels.constant_pad(cp, self_, pad, value))
+
+
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
     plan = rules.padded(self.array, pad, value=value)
@@ -322,6 +280,13 @@ def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -
     target = plan.target(out)
     plan.store(padding_kernels.constant_pad(cp, self_, pad, value), target)
     return out
+
+
+# reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
+    plan = rules.reflected(self.array, padding, spatial=1)
+    (self_,) = plan.operands
+    return new_result(plan, padding_kernels.reflection_pad(cp, self_, padding))
 
 
 # reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
@@ -333,6 +298,13 @@ def reflection_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     return out
 
 
+# reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
+    plan = rules.reflected(self.array, padding, spatial=2)
+    (self_,) = plan.operands
+    return new_result(plan, padding_kernels.reflection_pad(cp, self_, padding))
+
+
 # reflection_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.reflected(self.array, padding, spatial=2)
@@ -340,6 +312,13 @@ def reflection_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     target = plan.target(out)
     plan.store(padding_kernels.reflection_pad(cp, self_, padding), target)
     return out
+
+
+# reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
+    plan = rules.reflected(self.array, padding, spatial=3)
+    (self_,) = plan.operands
+    return new_result(plan, padding_kernels.reflection_pad(cp, self_, padding))
 
 
 # reflection_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
@@ -351,6 +330,13 @@ def reflection_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     return out
 
 
+# replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
+    plan = rules.replicated(self.array, padding, spatial=1)
+    (self_,) = plan.operands
+    return new_result(plan, padding_kernels.replication_pad(cp, self_, padding))
+
+
 # replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=1)
@@ -360,6 +346,13 @@ def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
     return out
 
 
+# replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
+    plan = rules.replicated(self.array, padding, spatial=2)
+    (self_,) = plan.operands
+    return new_result(plan, padding_kernels.replication_pad(cp, self_, padding))
+
+
 # replication_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=2)
@@ -367,6 +360,13 @@ def replication_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
     target = plan.target(out)
     plan.store(padding_kernels.replication_pad(cp, self_, padding), target)
     return out
+
+
+# replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
+    plan = rules.replicated(self.array, padding, spatial=3)
+    (self_,) = plan.operands
+    return new_result(plan, padding_kernels.replication_pad(cp, self_, padding))
 
 
 # replication_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)

@@ -134,6 +134,15 @@ def median_default(self: Tensor) -> Tensor:
     return new_result(plan, sorting_kernels.median(cp, self_))
 
 
+# median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def median_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(sorting_kernels.median(cp, self_), target)
+    return out
+
+
 # median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
@@ -162,6 +171,15 @@ def nanmedian_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, accepts="integer floating")
     (self_,) = plan.operands
     return new_result(plan, sorting_kernels.nanmedian(cp, self_))
+
+
+# nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(sorting_kernels.nanmedian(cp, self_), target)
+    return out
 
 
 # nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -299,6 +317,25 @@ def searchsorted_Tensor(
     return new_result(plan, bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_))
 
 
+# searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
+#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
+def searchsorted_Tensor_out(
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
+) -> Tensor:
+    sorter_ = None if sorter is None else sorter.array
+    plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
+    sorted_sequence_, self_, sorter_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
+    return out
+
+
 # searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
 #     side=None, Tensor? sorter=None) -> Tensor
 def searchsorted_Scalar(
@@ -315,6 +352,25 @@ def searchsorted_Scalar(
     return new_result(plan, bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_))
 
 
+# searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
+#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
+def searchsorted_Scalar_out(
+    sorted_sequence: Tensor,
+    self: Any,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
+) -> Tensor:
+    sorter_ = None if sorter is None else sorter.array
+    plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
+    sorted_sequence_, self_, sorter_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
+    return out
+
+
 # bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     plan = rules.bucketize(self.array, boundaries.array, out_int32)
@@ -322,11 +378,31 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
     return new_result(plan, bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right))
 
 
+# bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
+    plan = rules.bucketize(self.array, boundaries.array, out_int32)
+    self_, boundaries_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right), target)
+    return out
+
+
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     plan = rules.bucketize(self, boundaries.array, out_int32)
     self_, boundaries_ = plan.operands
     return new_result(plan, bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right))
+
+
+# bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
+#     -> Tensor(a!)
+def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
+    plan = rules.bucketize(self, boundaries.array, out_int32)
+    self_, boundaries_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right), target)
+    return out
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
@@ -340,6 +416,15 @@ def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
     plan = rules.histc(self.array, bins, min, max)
     (self_,) = plan.operands
     return new_result(plan, bins_kernels.histc(cp, self_, bins, min, max))
+
+
+# histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
+def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
+    plan = rules.histc(self.array, bins, min, max)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.histc(cp, self_, bins, min, max), target)
+    return out
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
@@ -443,105 +528,6 @@ def _histogramdd_from_bin_cts_default(
     return new_result(plan, bins_kernels.grid_counts(cp, self_, bins_, range, weight_, density))
 
 
-# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
-def _histogramdd_from_bin_tensors_default(
-    self: Tensor,
-    bins: list[Tensor],
-    weight: Tensor | None,
-    density: bool,
-) -> Tensor:
-    bins_ = [item.array for item in bins]
-    weight_ = None if weight is None else weight.array
-    plan = rules.grid_counts(self.array, bins_, weight_)
-    self_, bins_, weight_ = plan.operands
-    return new_result(plan, bins_kernels.counts_between_edges(cp, self_, bins_, weight_, density))
-
-
-# median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def median_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(sorting_kernels.median(cp, self_), target)
-    return out
-
-
-# nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(sorting_kernels.nanmedian(cp, self_), target)
-    return out
-
-
-# searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
-#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
-def searchsorted_Tensor_out(
-    sorted_sequence: Tensor,
-    self: Tensor,
-    out_int32: bool,
-    right: bool,
-    side: str | None,
-    sorter: Tensor | None,
-    out: Tensor,
-) -> Tensor:
-    sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
-    sorted_sequence_, self_, sorter_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
-    return out
-
-
-# searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
-#     side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)
-def searchsorted_Scalar_out(
-    sorted_sequence: Tensor,
-    self: Any,
-    out_int32: bool,
-    right: bool,
-    side: str | None,
-    sorter: Tensor | None,
-    out: Tensor,
-) -> Tensor:
-    sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
-    sorted_sequence_, self_, sorter_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
-    return out
-
-
-# bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    plan = rules.bucketize(self.array, boundaries.array, out_int32)
-    self_, boundaries_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right), target)
-    return out
-
-
-# bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
-#     -> Tensor(a!)
-def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    plan = rules.bucketize(self, boundaries.array, out_int32)
-    self_, boundaries_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right), target)
-    return out
-
-
-# histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
-def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins, min, max)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.histc(cp, self_, bins, min, max), target)
-    return out
-
-
 # _histogramdd_from_bin_cts.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
 #     density=False, Tensor(a!) out) -> Tensor(a!)
 def _histogramdd_from_bin_cts_out(
@@ -558,6 +544,20 @@ def _histogramdd_from_bin_cts_out(
     target = plan.target(out)
     plan.store(bins_kernels.grid_counts(cp, self_, bins_, range, weight_, density), target)
     return out
+
+
+# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
+def _histogramdd_from_bin_tensors_default(
+    self: Tensor,
+    bins: list[Tensor],
+    weight: Tensor | None,
+    density: bool,
+) -> Tensor:
+    bins_ = [item.array for item in bins]
+    weight_ = None if weight is None else weight.array
+    plan = rules.grid_counts(self.array, bins_, weight_)
+    self_, bins_, weight_ = plan.operands
+    return new_result(plan, bins_kernels.counts_between_edges(cp, self_, bins_, weight_, density))
 
 
 # _histogramdd_from_bin_tensors.out(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False,

@@ -24,11 +24,47 @@ def erf_default(self: Tensor) -> Tensor:
     return new_result(plan, special_kernels.erf(cp, self_))
 
 
+# erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def erf_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.erf(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# erf_(Tensor(a!) self) -> Tensor(a!)
+def erf_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(special_kernels.erf(cp, self_, out=plan.out(target)), target)
+    return self
+
+
 # erfc(Tensor self) -> Tensor
 def erfc_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, special_kernels.erfc(cp, self_))
+
+
+# erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def erfc_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.erfc(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# erfc_(Tensor(a!) self) -> Tensor(a!)
+def erfc_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(special_kernels.erfc(cp, self_, out=plan.out(target)), target)
+    return self
 
 
 # erfinv(Tensor self) -> Tensor
@@ -38,11 +74,38 @@ def erfinv_default(self: Tensor) -> Tensor:
     return new_result(plan, special_kernels.erfinv(cp, self_))
 
 
+# erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.erfinv(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# erfinv_(Tensor(a!) self) -> Tensor(a!)
+def erfinv_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(special_kernels.erfinv(cp, self_, out=plan.out(target)), target)
+    return self
+
+
 # special_erfcx(Tensor self) -> Tensor
 def special_erfcx_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, special_kernels.erfcx(cp, self_))
+
+
+# special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.erfcx(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # special_ndtri(Tensor self) -> Tensor
@@ -52,11 +115,29 @@ def special_ndtri_default(self: Tensor) -> Tensor:
     return new_result(plan, special_kernels.ndtri(cp, self_))
 
 
+# special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.ndtri(cp, self_, out=plan.out(target)), target)
+    return out
+
+
 # special_log_ndtr(Tensor self) -> Tensor
 def special_log_ndtr_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, special_kernels.log_ndtr(cp, self_))
+
+
+# special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(special_kernels.log_ndtr(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # lgamma(Tensor self) -> Tensor
@@ -66,11 +147,47 @@ def lgamma_default(self: Tensor) -> Tensor:
     return new_result(plan, gamma_kernels.lgamma(cp, self_))
 
 
+# lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.lgamma(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# lgamma_(Tensor(a!) self) -> Tensor(a!)
+def lgamma_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(gamma_kernels.lgamma(cp, self_, out=plan.out(target)), target)
+    return self
+
+
 # digamma(Tensor self) -> Tensor
 def digamma_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, gamma_kernels.digamma(cp, self_))
+
+
+# digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def digamma_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.digamma(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# digamma_(Tensor(a!) self) -> Tensor(a!)
+def digamma_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(gamma_kernels.digamma(cp, self_, out=plan.out(target)), target)
+    return self
 
 
 # polygamma(int n, Tensor self) -> Tensor
@@ -80,11 +197,29 @@ def polygamma_default(n: int, self: Tensor) -> Tensor:
     return new_result(plan, gamma_kernels.polygamma(cp, n, self_))
 
 
+# polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.polygamma(n, self.array)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.polygamma(cp, n, self_, out=plan.out(target)), target)
+    return out
+
+
 # special_zeta(Tensor self, Tensor other) -> Tensor
 def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
     self_, other_ = plan.operands
     return new_result(plan, gamma_kernels.zeta(cp, self_, other_))
+
+
+# special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.zeta(cp, self_, other_, out=plan.out(target)), target)
+    return out
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
@@ -94,11 +229,29 @@ def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
     return new_result(plan, gamma_kernels.zeta(cp, self_, other_))
 
 
+# special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.zeta(cp, self_, other_, out=plan.out(target)), target)
+    return out
+
+
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
 def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
     self_, other_ = plan.operands
     return new_result(plan, gamma_kernels.zeta(cp, self_, other_))
+
+
+# special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(gamma_kernels.zeta(cp, self_, other_, out=plan.out(target)), target)
+    return out
 
 
 # igamma(Tensor self, Tensor other) -> Tensor
@@ -158,11 +311,38 @@ def i0_default(self: Tensor) -> Tensor:
     return new_result(plan, bessel_kernels.i0(cp, self_))
 
 
+# i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def i0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i0(cp, self_, out=plan.out(target)), target)
+    return out
+
+
+# i0_(Tensor(a!) self) -> Tensor(a!)
+def i0_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(bessel_kernels.i0(cp, self_, out=plan.out(target)), target)
+    return self
+
+
 # special_i0e(Tensor self) -> Tensor
 def special_i0e_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i0e(cp, self_))
+
+
+# special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i0e(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # special_i1(Tensor self) -> Tensor
@@ -172,11 +352,29 @@ def special_i1_default(self: Tensor) -> Tensor:
     return new_result(plan, bessel_kernels.i1(cp, self_))
 
 
+# special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i1(cp, self_, out=plan.out(target)), target)
+    return out
+
+
 # special_i1e(Tensor self) -> Tensor
 def special_i1e_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i1e(cp, self_))
+
+
+# special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i1e(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor
@@ -186,11 +384,29 @@ def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
     return new_result(plan, bessel_kernels.i0(cp, self_))
 
 
+# special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i0(cp, self_, out=plan.out(target)), target)
+    return out
+
+
 # special_modified_bessel_i1(Tensor self) -> Tensor
 def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i1(cp, self_))
+
+
+# special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.i1(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # special_airy_ai(Tensor x) -> Tensor
@@ -200,11 +416,29 @@ def special_airy_ai_default(x: Tensor) -> Tensor:
     return new_result(plan, airy_kernels.airy_ai(cp, x_))
 
 
+# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(airy_kernels.airy_ai(cp, x_, out=plan.out(target)), target)
+    return out
+
+
 # special_bessel_j0(Tensor self) -> Tensor
 def special_bessel_j0_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, bessel_jy_kernels.bessel_j0(cp, self_))
+
+
+# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_j0(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # special_bessel_j1(Tensor self) -> Tensor
@@ -214,11 +448,29 @@ def special_bessel_j1_default(self: Tensor) -> Tensor:
     return new_result(plan, bessel_jy_kernels.bessel_j1(cp, self_))
 
 
+# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_j1(cp, self_, out=plan.out(target)), target)
+    return out
+
+
 # special_bessel_y0(Tensor self) -> Tensor
 def special_bessel_y0_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, bessel_jy_kernels.bessel_y0(cp, self_))
+
+
+# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_y0(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # special_bessel_y1(Tensor self) -> Tensor
@@ -228,11 +480,29 @@ def special_bessel_y1_default(self: Tensor) -> Tensor:
     return new_result(plan, bessel_jy_kernels.bessel_y1(cp, self_))
 
 
+# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.bessel_y1(cp, self_, out=plan.out(target)), target)
+    return out
+
+
 # special_modified_bessel_k0(Tensor self) -> Tensor
 def special_modified_bessel_k0_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.modified_bessel_k0(cp, self_))
+
+
+# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.modified_bessel_k0(cp, self_, out=plan.out(target)), target)
+    return out
 
 
 # special_modified_bessel_k1(Tensor self) -> Tensor
@@ -242,11 +512,29 @@ def special_modified_bessel_k1_default(self: Tensor) -> Tensor:
     return new_result(plan, bessel_kernels.modified_bessel_k1(cp, self_))
 
 
+# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.modified_bessel_k1(cp, self_, out=plan.out(target)), target)
+    return out
+
+
 # special_scaled_modified_bessel_k0(Tensor x) -> Tensor
 def special_scaled_modified_bessel_k0_default(x: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
     (x_,) = plan.operands
     return new_result(plan, bessel_kernels.scaled_modified_bessel_k0(cp, x_))
+
+
+# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.scaled_modified_bessel_k0(cp, x_, out=plan.out(target)), target)
+    return out
 
 
 # special_scaled_modified_bessel_k1(Tensor x) -> Tensor
@@ -256,11 +544,29 @@ def special_scaled_modified_bessel_k1_default(x: Tensor) -> Tensor:
     return new_result(plan, bessel_kernels.scaled_modified_bessel_k1(cp, x_))
 
 
+# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_kernels.scaled_modified_bessel_k1(cp, x_, out=plan.out(target)), target)
+    return out
+
+
 # special_spherical_bessel_j0(Tensor x) -> Tensor
 def special_spherical_bessel_j0_default(x: Tensor) -> Tensor:
     plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
     (x_,) = plan.operands
     return new_result(plan, bessel_jy_kernels.spherical_bessel_j0(cp, x_))
+
+
+# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
+def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    (x_,) = plan.operands
+    target = plan.target(out)
+    plan.store(bessel_jy_kernels.spherical_bessel_j0(cp, x_, out=plan.out(target)), target)
+    return out
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
@@ -270,6 +576,24 @@ def logit_default(self: Tensor, eps: float | None) -> Tensor:
     return new_result(plan, elementary_kernels.logit(cp, self_, eps))
 
 
+# logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
+def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(elementary_kernels.logit(cp, self_, eps, out=plan.out(target)), target)
+    return out
+
+
+# logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
+def logit_(self: Tensor, eps: float | None) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(elementary_kernels.logit(cp, self_, eps, out=plan.out(target)), target)
+    return self
+
+
 # sinc(Tensor self) -> Tensor
 def sinc_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -277,11 +601,38 @@ def sinc_default(self: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.sinc(cp, self_))
 
 
+# sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def sinc_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(elementary_kernels.sinc(cp, self_), target)
+    return out
+
+
+# sinc_(Tensor(a!) self) -> Tensor(a!)
+def sinc_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(elementary_kernels.sinc(cp, self_), target)
+    return self
+
+
 # special_entr(Tensor self) -> Tensor
 def special_entr_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.entr(cp, self_))
+
+
+# special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(elementary_kernels.entr(cp, self_), target)
+    return out
 
 
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor
@@ -357,371 +708,6 @@ def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
     return new_result(plan, elementary_kernels.xlog1py(cp, self_, other_))
 
 
-# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
-def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.xlog1py(cp, self_, other_))
-
-
-# special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
-def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, elementary_kernels.xlog1py(cp, self_, other_))
-
-
-# erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def erf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.erf(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# erf_(Tensor(a!) self) -> Tensor(a!)
-def erf_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(special_kernels.erf(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def erfc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.erfc(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# erfc_(Tensor(a!) self) -> Tensor(a!)
-def erfc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(special_kernels.erfc(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.erfinv(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# erfinv_(Tensor(a!) self) -> Tensor(a!)
-def erfinv_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(special_kernels.erfinv(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.erfcx(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.ndtri(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(special_kernels.log_ndtr(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.lgamma(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# lgamma_(Tensor(a!) self) -> Tensor(a!)
-def lgamma_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(gamma_kernels.lgamma(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def digamma_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.digamma(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# digamma_(Tensor(a!) self) -> Tensor(a!)
-def digamma_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(gamma_kernels.digamma(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.polygamma(n, self.array)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.polygamma(cp, n, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.zeta(cp, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-# special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.zeta(cp, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-# special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(gamma_kernels.zeta(cp, self_, other_, out=plan.out(target)), target)
-    return out
-
-
-# i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def i0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i0(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# i0_(Tensor(a!) self) -> Tensor(a!)
-def i0_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(bessel_kernels.i0(cp, self_, out=plan.out(target)), target)
-    return self
-
-
-# special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i0e(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i1(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i1e(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i0(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.i1(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
-    (x_,) = plan.operands
-    target = plan.target(out)
-    plan.store(airy_kernels.airy_ai(cp, x_, out=plan.out(target)), target)
-    return out
-
-
-# special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.bessel_j0(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.bessel_j1(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.bessel_y0(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.bessel_y1(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.modified_bessel_k0(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.modified_bessel_k1(cp, self_, out=plan.out(target)), target)
-    return out
-
-
-# special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
-    (x_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.scaled_modified_bessel_k0(cp, x_, out=plan.out(target)), target)
-    return out
-
-
-# special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
-    (x_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_kernels.scaled_modified_bessel_k1(cp, x_, out=plan.out(target)), target)
-    return out
-
-
-# special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
-def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
-    (x_,) = plan.operands
-    target = plan.target(out)
-    plan.store(bessel_jy_kernels.spherical_bessel_j0(cp, x_, out=plan.out(target)), target)
-    return out
-
-
-# logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
-def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(elementary_kernels.logit(cp, self_, eps, out=plan.out(target)), target)
-    return out
-
-
-# logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
-def logit_(self: Tensor, eps: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(elementary_kernels.logit(cp, self_, eps, out=plan.out(target)), target)
-    return self
-
-
-# sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def sinc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(elementary_kernels.sinc(cp, self_), target)
-    return out
-
-
-# sinc_(Tensor(a!) self) -> Tensor(a!)
-def sinc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(elementary_kernels.sinc(cp, self_), target)
-    return self
-
-
-# special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(elementary_kernels.entr(cp, self_), target)
-    return out
-
-
 # special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
@@ -731,6 +717,13 @@ def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
+def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
+    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.xlog1py(cp, self_, other_))
+
+
 # special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
@@ -738,6 +731,13 @@ def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Te
     target = plan.target(out)
     plan.store(elementary_kernels.xlog1py(cp, self_, other_), target)
     return out
+
+
+# special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
+def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+    self_, other_ = plan.operands
+    return new_result(plan, elementary_kernels.xlog1py(cp, self_, other_))
 
 
 # special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)

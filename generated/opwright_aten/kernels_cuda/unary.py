@@ -46,980 +46,6 @@ def neg_default_dense(self: Tensor) -> Tensor:
     return neg_default(self)
 
 
-# abs(Tensor self) -> Tensor
-def abs_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
-        (self_,) = plan.operands
-        return new_result(plan, cp.absolute(self_))
-    except Exception as error:
-        name_kernel(error, "aten::abs", "CUDA")
-        raise
-
-
-# abs_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def abs_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return abs_default(self)
-    try:
-        result = cp.absolute(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return abs_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return abs_default(self)
-
-
-# exp(Tensor self) -> Tensor
-def exp_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.exp(self_))
-    except Exception as error:
-        name_kernel(error, "aten::exp", "CUDA")
-        raise
-
-
-# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_default(self)
-    try:
-        result = cp.exp(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return exp_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return exp_default(self)
-
-
-# expm1(Tensor self) -> Tensor
-def expm1_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.expm1(self_))
-    except Exception as error:
-        name_kernel(error, "aten::expm1", "CUDA")
-        raise
-
-
-# expm1_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def expm1_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return expm1_default(self)
-    try:
-        result = cp.expm1(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return expm1_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return expm1_default(self)
-
-
-# log(Tensor self) -> Tensor
-def log_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.log(self_))
-    except Exception as error:
-        name_kernel(error, "aten::log", "CUDA")
-        raise
-
-
-# log_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log_default(self)
-    try:
-        result = cp.log(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return log_default(self)
-
-
-# log1p(Tensor self) -> Tensor
-def log1p_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.log1p(self_))
-    except Exception as error:
-        name_kernel(error, "aten::log1p", "CUDA")
-        raise
-
-
-# log1p_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log1p_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log1p_default(self)
-    try:
-        result = cp.log1p(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log1p_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return log1p_default(self)
-
-
-# log2(Tensor self) -> Tensor
-def log2_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.log2(self_))
-    except Exception as error:
-        name_kernel(error, "aten::log2", "CUDA")
-        raise
-
-
-# log2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log2_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log2_default(self)
-    try:
-        result = cp.log2(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log2_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return log2_default(self)
-
-
-# sqrt(Tensor self) -> Tensor
-def sqrt_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.sqrt(self_))
-    except Exception as error:
-        name_kernel(error, "aten::sqrt", "CUDA")
-        raise
-
-
-# sqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sqrt_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sqrt_default(self)
-    try:
-        result = cp.sqrt(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sqrt_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return sqrt_default(self)
-
-
-# sin(Tensor self) -> Tensor
-def sin_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.sin(self_))
-    except Exception as error:
-        name_kernel(error, "aten::sin", "CUDA")
-        raise
-
-
-# sin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sin_default(self)
-    try:
-        result = cp.sin(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sin_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return sin_default(self)
-
-
-# cos(Tensor self) -> Tensor
-def cos_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.cos(self_))
-    except Exception as error:
-        name_kernel(error, "aten::cos", "CUDA")
-        raise
-
-
-# cos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def cos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cos_default(self)
-    try:
-        result = cp.cos(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return cos_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return cos_default(self)
-
-
-# tan(Tensor self) -> Tensor
-def tan_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.tan(self_))
-    except Exception as error:
-        name_kernel(error, "aten::tan", "CUDA")
-        raise
-
-
-# tan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def tan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tan_default(self)
-    try:
-        result = cp.tan(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return tan_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return tan_default(self)
-
-
-# tanh(Tensor self) -> Tensor
-def tanh_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.tanh(self_))
-    except Exception as error:
-        name_kernel(error, "aten::tanh", "CUDA")
-        raise
-
-
-# tanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def tanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tanh_default(self)
-    try:
-        result = cp.tanh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return tanh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return tanh_default(self)
-
-
-# reciprocal(Tensor self) -> Tensor
-def reciprocal_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.reciprocal(self_))
-    except Exception as error:
-        name_kernel(error, "aten::reciprocal", "CUDA")
-        raise
-
-
-# reciprocal_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def reciprocal_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return reciprocal_default(self)
-    try:
-        result = cp.reciprocal(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return reciprocal_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return reciprocal_default(self)
-
-
-# rsqrt(Tensor self) -> Tensor
-def rsqrt_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.reciprocal_root(cp, self_))
-
-
-# sigmoid(Tensor self) -> Tensor
-def sigmoid_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.sigmoid(cp, self_))
-
-
-# floor(Tensor self) -> Tensor
-def floor_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, cp.floor(self_))
-    except Exception as error:
-        name_kernel(error, "aten::floor", "CUDA")
-        raise
-
-
-# floor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def floor_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return floor_default(self)
-    try:
-        result = cp.floor(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return floor_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return floor_default(self)
-
-
-# ceil(Tensor self) -> Tensor
-def ceil_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, cp.ceil(self_))
-    except Exception as error:
-        name_kernel(error, "aten::ceil", "CUDA")
-        raise
-
-
-# ceil_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ceil_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return ceil_default(self)
-    try:
-        result = cp.ceil(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return ceil_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ceil_default(self)
-
-
-# trunc(Tensor self) -> Tensor
-def trunc_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
-        (self_,) = plan.operands
-        return new_result(plan, cp.trunc(self_))
-    except Exception as error:
-        name_kernel(error, "aten::trunc", "CUDA")
-        raise
-
-
-# trunc_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def trunc_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return trunc_default(self)
-    try:
-        result = cp.trunc(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return trunc_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return trunc_default(self)
-
-
-# round(Tensor self) -> Tensor
-def round_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.round_half_even(cp, self_))
-
-
-# round.decimals(Tensor self, *, int decimals) -> Tensor
-def round_decimals(self: Tensor, decimals: int) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.round_to_decimals(cp, self_, decimals))
-
-
-# sign(Tensor self) -> Tensor
-def sign_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.sign(cp, self_))
-
-
-# asin(Tensor self) -> Tensor
-def asin_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.arcsin(self_))
-    except Exception as error:
-        name_kernel(error, "aten::asin", "CUDA")
-        raise
-
-
-# asin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def asin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asin_default(self)
-    try:
-        result = cp.arcsin(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return asin_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return asin_default(self)
-
-
-# acos(Tensor self) -> Tensor
-def acos_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.arccos(self_))
-    except Exception as error:
-        name_kernel(error, "aten::acos", "CUDA")
-        raise
-
-
-# acos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def acos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acos_default(self)
-    try:
-        result = cp.arccos(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return acos_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return acos_default(self)
-
-
-# atan(Tensor self) -> Tensor
-def atan_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.arctan(self_))
-    except Exception as error:
-        name_kernel(error, "aten::atan", "CUDA")
-        raise
-
-
-# atan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atan_default(self)
-    try:
-        result = cp.arctan(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atan_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return atan_default(self)
-
-
-# sinh(Tensor self) -> Tensor
-def sinh_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.sinh(self_))
-    except Exception as error:
-        name_kernel(error, "aten::sinh", "CUDA")
-        raise
-
-
-# sinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sinh_default(self)
-    try:
-        result = cp.sinh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sinh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return sinh_default(self)
-
-
-# cosh(Tensor self) -> Tensor
-def cosh_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.cosh(self_))
-    except Exception as error:
-        name_kernel(error, "aten::cosh", "CUDA")
-        raise
-
-
-# cosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def cosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cosh_default(self)
-    try:
-        result = cp.cosh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return cosh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return cosh_default(self)
-
-
-# asinh(Tensor self) -> Tensor
-def asinh_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.arcsinh(self_))
-    except Exception as error:
-        name_kernel(error, "aten::asinh", "CUDA")
-        raise
-
-
-# asinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def asinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asinh_default(self)
-    try:
-        result = cp.arcsinh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return asinh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return asinh_default(self)
-
-
-# acosh(Tensor self) -> Tensor
-def acosh_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.arccosh(self_))
-    except Exception as error:
-        name_kernel(error, "aten::acosh", "CUDA")
-        raise
-
-
-# acosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def acosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acosh_default(self)
-    try:
-        result = cp.arccosh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return acosh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return acosh_default(self)
-
-
-# atanh(Tensor self) -> Tensor
-def atanh_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.arctanh(self_))
-    except Exception as error:
-        name_kernel(error, "aten::atanh", "CUDA")
-        raise
-
-
-# atanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atanh_default(self)
-    try:
-        result = cp.arctanh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atanh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return atanh_default(self)
-
-
-# exp2(Tensor self) -> Tensor
-def exp2_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.exp2(cp, self_))
-
-
-# log10(Tensor self) -> Tensor
-def log10_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
-        (self_,) = plan.operands
-        return new_result(plan, cp.log10(self_))
-    except Exception as error:
-        name_kernel(error, "aten::log10", "CUDA")
-        raise
-
-
-# log10_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log10_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log10_default(self)
-    try:
-        result = cp.log10(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log10_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return log10_default(self)
-
-
-# deg2rad(Tensor self) -> Tensor
-def deg2rad_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-        (self_,) = plan.operands
-        return new_result(plan, cp.multiply(self_, 0.017453292519943295))
-    except Exception as error:
-        name_kernel(error, "aten::deg2rad", "CUDA")
-        raise
-
-
-# deg2rad_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def deg2rad_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F:
-        return deg2rad_default(self)
-    try:
-        result = cp.multiply(self_, 0.017453292519943295)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return deg2rad_default(self)
-
-
-# rad2deg(Tensor self) -> Tensor
-def rad2deg_default(self: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-        (self_,) = plan.operands
-        return new_result(plan, cp.multiply(self_, 57.29577951308232))
-    except Exception as error:
-        name_kernel(error, "aten::rad2deg", "CUDA")
-        raise
-
-
-# rad2deg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def rad2deg_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F:
-        return rad2deg_default(self)
-    try:
-        result = cp.multiply(self_, 57.29577951308232)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return rad2deg_default(self)
-
-
-# frac(Tensor self) -> Tensor
-def frac_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.fractional_part(cp, self_))
-
-
-# sgn(Tensor self) -> Tensor
-def sgn_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.sgn(cp, self_))
-
-
-# angle(Tensor self) -> Tensor
-def angle_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.angle(cp, self_))
-
-
-# _conj_physical(Tensor self) -> Tensor
-def _conj_physical_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.conjugate(cp, self_))
-
-
-# nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
-def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
-    (self_,) = plan.operands
-    return new_result(plan, elementary_kernels.nan_to_num(cp, self_, nan, posinf, neginf))
-
-
-# conj_physical_(Tensor(a!) self) -> Tensor(a!)
-def conj_physical_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(elementary_kernels.conjugate(cp, self_), target)
-    return self
-
-
-# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(elementary_kernels.conjugate(cp, self_), target)
-    return out
-
-
-# complex(Tensor real, Tensor imag) -> Tensor
-def complex_default(real: Tensor, imag: Tensor) -> Tensor:
-    plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
-    real_, imag_ = plan.operands
-    return new_result(plan, elementary_kernels.complex_of_parts(cp, real_, imag_))
-
-
-# polar(Tensor abs, Tensor angle) -> Tensor
-def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
-    plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
-    abs_, angle_ = plan.operands
-    return new_result(plan, elementary_kernels.complex_of_polar(cp, abs_, angle_))
-
-
-# relu(Tensor self) -> Tensor
-def relu_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, activations_kernels.relu(cp, self_))
-
-
-# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
-def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(cp, self_), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
-
-
-# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
-#     exponent)
-def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
-    (self_,) = plan0.operands
-    target0 = plan0.target(mantissa)
-    target1 = plan1.target(exponent)
-    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(cp, self_), 2)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return mantissa, exponent
-
-
-# gelu(Tensor self, *, str approximate='none') -> Tensor
-def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
-    (self_,) = plan.operands
-    return new_result(plan, arithmetic_kernels.gelu(cp, self_, approximate))
-
-
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1058,6 +84,38 @@ def neg__dense(self: Tensor) -> Tensor:
     else:
         return self
     return neg_(self)
+
+
+# abs(Tensor self) -> Tensor
+def abs_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        (self_,) = plan.operands
+        return new_result(plan, cp.absolute(self_))
+    except Exception as error:
+        name_kernel(error, "aten::abs", "CUDA")
+        raise
+
+
+# abs_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def abs_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return abs_default(self)
+    try:
+        result = cp.absolute(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return abs_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return abs_default(self)
 
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1100,6 +158,38 @@ def abs__dense(self: Tensor) -> Tensor:
     return abs_(self)
 
 
+# exp(Tensor self) -> Tensor
+def exp_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.exp(self_))
+    except Exception as error:
+        name_kernel(error, "aten::exp", "CUDA")
+        raise
+
+
+# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def exp_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return exp_default(self)
+    try:
+        result = cp.exp(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
+
+
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1138,6 +228,38 @@ def exp__dense(self: Tensor) -> Tensor:
     else:
         return self
     return exp_(self)
+
+
+# expm1(Tensor self) -> Tensor
+def expm1_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.expm1(self_))
+    except Exception as error:
+        name_kernel(error, "aten::expm1", "CUDA")
+        raise
+
+
+# expm1_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def expm1_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return expm1_default(self)
+    try:
+        result = cp.expm1(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return expm1_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return expm1_default(self)
 
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1180,6 +302,38 @@ def expm1__dense(self: Tensor) -> Tensor:
     return expm1_(self)
 
 
+# log(Tensor self) -> Tensor
+def log_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.log(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log", "CUDA")
+        raise
+
+
+# log_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def log_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log_default(self)
+    try:
+        result = cp.log(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log_default(self)
+
+
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1218,6 +372,38 @@ def log__dense(self: Tensor) -> Tensor:
     else:
         return self
     return log_(self)
+
+
+# log1p(Tensor self) -> Tensor
+def log1p_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.log1p(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log1p", "CUDA")
+        raise
+
+
+# log1p_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def log1p_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log1p_default(self)
+    try:
+        result = cp.log1p(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log1p_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log1p_default(self)
 
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1260,6 +446,38 @@ def log1p__dense(self: Tensor) -> Tensor:
     return log1p_(self)
 
 
+# log2(Tensor self) -> Tensor
+def log2_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.log2(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log2", "CUDA")
+        raise
+
+
+# log2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def log2_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log2_default(self)
+    try:
+        result = cp.log2(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log2_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log2_default(self)
+
+
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1298,6 +516,38 @@ def log2__dense(self: Tensor) -> Tensor:
     else:
         return self
     return log2_(self)
+
+
+# sqrt(Tensor self) -> Tensor
+def sqrt_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.sqrt(self_))
+    except Exception as error:
+        name_kernel(error, "aten::sqrt", "CUDA")
+        raise
+
+
+# sqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sqrt_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return sqrt_default(self)
+    try:
+        result = cp.sqrt(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sqrt_default(self)
 
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1340,6 +590,38 @@ def sqrt__dense(self: Tensor) -> Tensor:
     return sqrt_(self)
 
 
+# sin(Tensor self) -> Tensor
+def sin_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.sin(self_))
+    except Exception as error:
+        name_kernel(error, "aten::sin", "CUDA")
+        raise
+
+
+# sin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sin_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return sin_default(self)
+    try:
+        result = cp.sin(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sin_default(self)
+
+
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1378,6 +660,38 @@ def sin__dense(self: Tensor) -> Tensor:
     else:
         return self
     return sin_(self)
+
+
+# cos(Tensor self) -> Tensor
+def cos_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.cos(self_))
+    except Exception as error:
+        name_kernel(error, "aten::cos", "CUDA")
+        raise
+
+
+# cos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def cos_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return cos_default(self)
+    try:
+        result = cp.cos(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return cos_default(self)
 
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1420,6 +734,38 @@ def cos__dense(self: Tensor) -> Tensor:
     return cos_(self)
 
 
+# tan(Tensor self) -> Tensor
+def tan_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.tan(self_))
+    except Exception as error:
+        name_kernel(error, "aten::tan", "CUDA")
+        raise
+
+
+# tan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def tan_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return tan_default(self)
+    try:
+        result = cp.tan(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return tan_default(self)
+
+
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1458,6 +804,38 @@ def tan__dense(self: Tensor) -> Tensor:
     else:
         return self
     return tan_(self)
+
+
+# tanh(Tensor self) -> Tensor
+def tanh_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.tanh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::tanh", "CUDA")
+        raise
+
+
+# tanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def tanh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return tanh_default(self)
+    try:
+        result = cp.tanh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return tanh_default(self)
 
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1500,6 +878,38 @@ def tanh__dense(self: Tensor) -> Tensor:
     return tanh_(self)
 
 
+# reciprocal(Tensor self) -> Tensor
+def reciprocal_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.reciprocal(self_))
+    except Exception as error:
+        name_kernel(error, "aten::reciprocal", "CUDA")
+        raise
+
+
+# reciprocal_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def reciprocal_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return reciprocal_default(self)
+    try:
+        result = cp.reciprocal(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return reciprocal_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return reciprocal_default(self)
+
+
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1540,6 +950,13 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     return reciprocal_(self)
 
 
+# rsqrt(Tensor self) -> Tensor
+def rsqrt_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    (self_,) = plan.operands
+    return new_result(plan, arithmetic_kernels.reciprocal_root(cp, self_))
+
+
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -1558,6 +975,13 @@ def rsqrt_(self: Tensor) -> Tensor:
     return self
 
 
+# sigmoid(Tensor self) -> Tensor
+def sigmoid_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    (self_,) = plan.operands
+    return new_result(plan, arithmetic_kernels.sigmoid(cp, self_))
+
+
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -1574,6 +998,38 @@ def sigmoid_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sigmoid(cp, self_, out=plan.out(target)), target)
     return self
+
+
+# floor(Tensor self) -> Tensor
+def floor_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.floor(self_))
+    except Exception as error:
+        name_kernel(error, "aten::floor", "CUDA")
+        raise
+
+
+# floor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def floor_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return floor_default(self)
+    try:
+        result = cp.floor(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return floor_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return floor_default(self)
 
 
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1616,6 +1072,38 @@ def floor__dense(self: Tensor) -> Tensor:
     return floor_(self)
 
 
+# ceil(Tensor self) -> Tensor
+def ceil_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.ceil(self_))
+    except Exception as error:
+        name_kernel(error, "aten::ceil", "CUDA")
+        raise
+
+
+# ceil_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def ceil_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return ceil_default(self)
+    try:
+        result = cp.ceil(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return ceil_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ceil_default(self)
+
+
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1654,6 +1142,38 @@ def ceil__dense(self: Tensor) -> Tensor:
     else:
         return self
     return ceil_(self)
+
+
+# trunc(Tensor self) -> Tensor
+def trunc_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.trunc(self_))
+    except Exception as error:
+        name_kernel(error, "aten::trunc", "CUDA")
+        raise
+
+
+# trunc_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def trunc_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_IUF:
+        return trunc_default(self)
+    try:
+        result = cp.trunc(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return trunc_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return trunc_default(self)
 
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1696,6 +1216,13 @@ def trunc__dense(self: Tensor) -> Tensor:
     return trunc_(self)
 
 
+# round(Tensor self) -> Tensor
+def round_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="integer floating")
+    (self_,) = plan.operands
+    return new_result(plan, arithmetic_kernels.round_half_even(cp, self_))
+
+
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def round_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
@@ -1712,6 +1239,13 @@ def round__default(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.round_half_even(cp, self_, out=plan.out(target)), target)
     return self
+
+
+# round.decimals(Tensor self, *, int decimals) -> Tensor
+def round_decimals(self: Tensor, decimals: int) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    return new_result(plan, arithmetic_kernels.round_to_decimals(cp, self_, decimals))
 
 
 # round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
@@ -1732,6 +1266,13 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
     return self
 
 
+# sign(Tensor self) -> Tensor
+def sign_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="bool integer floating")
+    (self_,) = plan.operands
+    return new_result(plan, arithmetic_kernels.sign(cp, self_))
+
+
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sign_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
@@ -1748,6 +1289,38 @@ def sign_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sign(cp, self_, out=plan.out(target)), target)
     return self
+
+
+# asin(Tensor self) -> Tensor
+def asin_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arcsin(self_))
+    except Exception as error:
+        name_kernel(error, "aten::asin", "CUDA")
+        raise
+
+
+# asin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def asin_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return asin_default(self)
+    try:
+        result = cp.arcsin(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return asin_default(self)
 
 
 # asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1790,6 +1363,38 @@ def asin__dense(self: Tensor) -> Tensor:
     return asin_(self)
 
 
+# acos(Tensor self) -> Tensor
+def acos_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arccos(self_))
+    except Exception as error:
+        name_kernel(error, "aten::acos", "CUDA")
+        raise
+
+
+# acos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def acos_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return acos_default(self)
+    try:
+        result = cp.arccos(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return acos_default(self)
+
+
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acos_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1828,6 +1433,38 @@ def acos__dense(self: Tensor) -> Tensor:
     else:
         return self
     return acos_(self)
+
+
+# atan(Tensor self) -> Tensor
+def atan_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arctan(self_))
+    except Exception as error:
+        name_kernel(error, "aten::atan", "CUDA")
+        raise
+
+
+# atan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def atan_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return atan_default(self)
+    try:
+        result = cp.arctan(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atan_default(self)
 
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1870,6 +1507,38 @@ def atan__dense(self: Tensor) -> Tensor:
     return atan_(self)
 
 
+# sinh(Tensor self) -> Tensor
+def sinh_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.sinh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::sinh", "CUDA")
+        raise
+
+
+# sinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def sinh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return sinh_default(self)
+    try:
+        result = cp.sinh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sinh_default(self)
+
+
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1908,6 +1577,38 @@ def sinh__dense(self: Tensor) -> Tensor:
     else:
         return self
     return sinh_(self)
+
+
+# cosh(Tensor self) -> Tensor
+def cosh_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.cosh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::cosh", "CUDA")
+        raise
+
+
+# cosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def cosh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return cosh_default(self)
+    try:
+        result = cp.cosh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return cosh_default(self)
 
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1950,6 +1651,38 @@ def cosh__dense(self: Tensor) -> Tensor:
     return cosh_(self)
 
 
+# asinh(Tensor self) -> Tensor
+def asinh_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arcsinh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::asinh", "CUDA")
+        raise
+
+
+# asinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def asinh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return asinh_default(self)
+    try:
+        result = cp.arcsinh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return asinh_default(self)
+
+
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asinh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -1988,6 +1721,38 @@ def asinh__dense(self: Tensor) -> Tensor:
     else:
         return self
     return asinh_(self)
+
+
+# acosh(Tensor self) -> Tensor
+def acosh_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arccosh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::acosh", "CUDA")
+        raise
+
+
+# acosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def acosh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return acosh_default(self)
+    try:
+        result = cp.arccosh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return acosh_default(self)
 
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2030,6 +1795,38 @@ def acosh__dense(self: Tensor) -> Tensor:
     return acosh_(self)
 
 
+# atanh(Tensor self) -> Tensor
+def atanh_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arctanh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::atanh", "CUDA")
+        raise
+
+
+# atanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def atanh_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return atanh_default(self)
+    try:
+        result = cp.arctanh(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atanh_default(self)
+
+
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atanh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -2070,6 +1867,13 @@ def atanh__dense(self: Tensor) -> Tensor:
     return atanh_(self)
 
 
+# exp2(Tensor self) -> Tensor
+def exp2_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    (self_,) = plan.operands
+    return new_result(plan, arithmetic_kernels.exp2(cp, self_))
+
+
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp2_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -2086,6 +1890,38 @@ def exp2_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.exp2(cp, self_, out=plan.out(target)), target)
     return self
+
+
+# log10(Tensor self) -> Tensor
+def log10_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.log10(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log10", "CUDA")
+        raise
+
+
+# log10_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def log10_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return log10_default(self)
+    try:
+        result = cp.log10(self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log10_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log10_default(self)
 
 
 # log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2128,6 +1964,36 @@ def log10__dense(self: Tensor) -> Tensor:
     return log10_(self)
 
 
+# deg2rad(Tensor self) -> Tensor
+def deg2rad_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.multiply(self_, 0.017453292519943295))
+    except Exception as error:
+        name_kernel(error, "aten::deg2rad", "CUDA")
+        raise
+
+
+# deg2rad_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def deg2rad_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F:
+        return deg2rad_default(self)
+    try:
+        result = cp.multiply(self_, 0.017453292519943295)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return deg2rad_default(self)
+
+
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
     try:
@@ -2166,6 +2032,36 @@ def deg2rad__dense(self: Tensor) -> Tensor:
     else:
         return self
     return deg2rad_(self)
+
+
+# rad2deg(Tensor self) -> Tensor
+def rad2deg_default(self: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.multiply(self_, 57.29577951308232))
+    except Exception as error:
+        name_kernel(error, "aten::rad2deg", "CUDA")
+        raise
+
+
+# rad2deg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def rad2deg_default_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_F:
+        return rad2deg_default(self)
+    try:
+        result = cp.multiply(self_, 57.29577951308232)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rad2deg_default(self)
 
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2208,6 +2104,13 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     return rad2deg_(self)
 
 
+# frac(Tensor self) -> Tensor
+def frac_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="floating")
+    (self_,) = plan.operands
+    return new_result(plan, elementary_kernels.fractional_part(cp, self_))
+
+
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def frac_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
@@ -2224,6 +2127,13 @@ def frac_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(elementary_kernels.fractional_part(cp, self_, out=plan.out(target)), target)
     return self
+
+
+# sgn(Tensor self) -> Tensor
+def sgn_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array)
+    (self_,) = plan.operands
+    return new_result(plan, elementary_kernels.sgn(cp, self_))
 
 
 # sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2244,6 +2154,13 @@ def sgn_(self: Tensor) -> Tensor:
     return self
 
 
+# angle(Tensor self) -> Tensor
+def angle_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
+    (self_,) = plan.operands
+    return new_result(plan, elementary_kernels.angle(cp, self_))
+
+
 # angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def angle_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
@@ -2253,6 +2170,13 @@ def angle_out(self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# _conj_physical(Tensor self) -> Tensor
+def _conj_physical_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array)
+    (self_,) = plan.operands
+    return new_result(plan, elementary_kernels.conjugate(cp, self_))
+
+
 # _conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
@@ -2260,6 +2184,13 @@ def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(elementary_kernels.conjugate(cp, self_), target)
     return out
+
+
+# nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
+def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    plan = rules.pointwise(self.array, kind="no_opmath")
+    (self_,) = plan.operands
+    return new_result(plan, elementary_kernels.nan_to_num(cp, self_, nan, posinf, neginf))
 
 
 # nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -2280,6 +2211,31 @@ def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: f
     return self
 
 
+# conj_physical_(Tensor(a!) self) -> Tensor(a!)
+def conj_physical_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array)
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(elementary_kernels.conjugate(cp, self_), target)
+    return self
+
+
+# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(elementary_kernels.conjugate(cp, self_), target)
+    return out
+
+
+# complex(Tensor real, Tensor imag) -> Tensor
+def complex_default(real: Tensor, imag: Tensor) -> Tensor:
+    plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
+    real_, imag_ = plan.operands
+    return new_result(plan, elementary_kernels.complex_of_parts(cp, real_, imag_))
+
+
 # complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)
 def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
     plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
@@ -2289,6 +2245,13 @@ def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# polar(Tensor abs, Tensor angle) -> Tensor
+def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
+    plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
+    abs_, angle_ = plan.operands
+    return new_result(plan, elementary_kernels.complex_of_polar(cp, abs_, angle_))
+
+
 # polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)
 def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
     plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
@@ -2296,6 +2259,13 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
     target = plan.target(out)
     plan.store(elementary_kernels.complex_of_polar(cp, abs_, angle_), target)
     return out
+
+
+# relu(Tensor self) -> Tensor
+def relu_default(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, accepts="integer floating")
+    (self_,) = plan.operands
+    return new_result(plan, activations_kernels.relu(cp, self_))
 
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2314,6 +2284,36 @@ def relu_(self: Tensor) -> Tensor:
     target = plan.inplace(self)
     plan.store(activations_kernels.relu(cp, self_, out=plan.out(target)), target)
     return self
+
+
+# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    (self_,) = plan0.operands
+    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(cp, self_), 2)
+    return new_result(plan0, result0), new_result(plan1, result1)
+
+
+# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+#     exponent)
+def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    (self_,) = plan0.operands
+    target0 = plan0.target(mantissa)
+    target1 = plan1.target(exponent)
+    result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(cp, self_), 2)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return mantissa, exponent
+
+
+# gelu(Tensor self, *, str approximate='none') -> Tensor
+def gelu_default(self: Tensor, approximate: str) -> Tensor:
+    plan = rules.gelu(self.array, approximate)
+    (self_,) = plan.operands
+    return new_result(plan, arithmetic_kernels.gelu(cp, self_, approximate))
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)

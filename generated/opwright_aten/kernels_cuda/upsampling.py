@@ -16,6 +16,15 @@ def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: flo
     return new_result(plan, upsampling_kernels.upsample_nearest(cp, self_, output_size, scales))
 
 
+# upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
+    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales), target)
+    return out
+
+
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 def upsample_nearest2d_default(
     self: Tensor,
@@ -26,6 +35,22 @@ def upsample_nearest2d_default(
     plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_h, scales_w))
+
+
+# upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def upsample_nearest2d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_h, scales_w), target)
+    return out
 
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -42,11 +67,37 @@ def upsample_nearest3d_default(
     return new_result(plan, upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_d, scales_h, scales_w))
 
 
+# upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
+#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_nearest3d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_d, scales_h, scales_w), target)
+    return out
+
+
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
     plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales))
+
+
+# _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
+def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
+    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales), target)
+    return out
 
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -59,6 +110,22 @@ def _upsample_nearest_exact2d_default(
     plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_h, scales_w))
+
+
+# _upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def _upsample_nearest_exact2d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_h, scales_w), target)
+    return out
 
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -78,6 +145,23 @@ def _upsample_nearest_exact3d_default(
     )
 
 
+# _upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None,
+#     float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def _upsample_nearest_exact3d_out(
+    self: Tensor,
+    output_size: list[int],
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_d, scales_h, scales_w), target)
+    return out
+
+
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 def upsample_linear1d_default(
     self: Tensor,
@@ -88,6 +172,22 @@ def upsample_linear1d_default(
     plan = rules.upsample(self.array, 1, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales))
+
+
+# upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def upsample_linear1d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 1, output_size)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales), target)
+    return out
 
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -105,6 +205,23 @@ def upsample_bilinear2d_default(
         plan,
         upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales_h, scales_w),
     )
+
+
+# upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_bilinear2d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 2, output_size)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales_h, scales_w), target)
+    return out
 
 
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
@@ -125,6 +242,27 @@ def upsample_trilinear3d_default(
     )
 
 
+# upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
+#     scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_trilinear3d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 3, output_size)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(
+        upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales_d, scales_h, scales_w),
+        target,
+    )
+    return out
+
+
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 def upsample_bicubic2d_default(
@@ -140,6 +278,23 @@ def upsample_bicubic2d_default(
         plan,
         upsampling_kernels.upsample_cubic(cp, self_, output_size, align_corners, scales_h, scales_w),
     )
+
+
+# upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
+#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
+def upsample_bicubic2d_out(
+    self: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.upsample(self.array, 2, output_size)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(upsampling_kernels.upsample_cubic(cp, self_, output_size, align_corners, scales_h, scales_w), target)
+    return out
 
 
 # _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -174,158 +329,3 @@ def _upsample_bicubic2d_aa_default(
         plan,
         upsampling_kernels.upsample_cubic_antialiased(cp, self_, output_size, align_corners, scales_h, scales_w),
     )
-
-
-# upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales), target)
-    return out
-
-
-# upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def upsample_nearest2d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_h, scales_w), target)
-    return out
-
-
-# upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_nearest3d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_d, scales_h, scales_w), target)
-    return out
-
-
-# _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
-def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales), target)
-    return out
-
-
-# _upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def _upsample_nearest_exact2d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_h, scales_w), target)
-    return out
-
-
-# _upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None,
-#     float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def _upsample_nearest_exact3d_out(
-    self: Tensor,
-    output_size: list[int],
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_d, scales_h, scales_w), target)
-    return out
-
-
-# upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!)
-#     out) -> Tensor(a!)
-def upsample_linear1d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales), target)
-    return out
-
-
-# upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_bilinear2d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales_h, scales_w), target)
-    return out
-
-
-# upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
-#     scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_trilinear3d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_d: float | None,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(
-        upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales_d, scales_h, scales_w),
-        target,
-    )
-    return out
-
-
-# upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-def upsample_bicubic2d_out(
-    self: Tensor,
-    output_size: list[int],
-    align_corners: bool,
-    scales_h: float | None,
-    scales_w: float | None,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(upsampling_kernels.upsample_cubic(cp, self_, output_size, align_corners, scales_h, scales_w), target)
-    return out

@@ -32,29 +32,85 @@ from . import upsampling as upsampling
 from . import view_copies as view_copies
 from . import views as views
 from .activations import *
+from .activations import _prelu_kernel as _prelu_kernel
 from .aliases import *
 from .comparisons import *
 from .convolution_ops import *
+from .convolution_ops import _convolution as _convolution
 from .creation import *
+from .creation import _assert_async as _assert_async
+from .creation import _local_scalar_dense as _local_scalar_dense
+from .creation import _to_copy as _to_copy
 from .factors import *
+from .factors import _lu_with_info as _lu_with_info
 from .indexing import *
+from .indexing import _unsafe_index as _unsafe_index
+from .indexing import _unsafe_masked_index as _unsafe_masked_index
+from .indexing import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
 from .linear_algebra import *
+from .linear_algebra import _cdist_forward as _cdist_forward
+from .linear_algebra import _euclidean_dist as _euclidean_dist
+from .linear_algebra import _linalg_check_errors as _linalg_check_errors
+from .linear_algebra import _linalg_det as _linalg_det
+from .linear_algebra import _linalg_eigh as _linalg_eigh
+from .linear_algebra import _linalg_eigvals as _linalg_eigvals
+from .linear_algebra import _linalg_slogdet as _linalg_slogdet
+from .linear_algebra import _linalg_solve_ex as _linalg_solve_ex
+from .linear_algebra import _linalg_svd as _linalg_svd
+from .linear_algebra import _pdist_forward as _pdist_forward
 from .losses import *
+from .losses import _ctc_loss as _ctc_loss
+from .losses import _ctc_loss_backward as _ctc_loss_backward
 from .nn import *
+from .nn import _embedding_bag as _embedding_bag
+from .nn import _embedding_bag_forward_only as _embedding_bag_forward_only
+from .nn import _log_softmax as _log_softmax
+from .nn import _log_softmax_backward_data as _log_softmax_backward_data
+from .nn import _safe_softmax as _safe_softmax
+from .nn import _scaled_dot_product_attention_math as _scaled_dot_product_attention_math
+from .nn import _softmax as _softmax
+from .nn import _softmax_backward_data as _softmax_backward_data
 from .normalization import *
+from .normalization import _batch_norm_with_update as _batch_norm_with_update
+from .normalization import _fused_rms_norm as _fused_rms_norm
+from .normalization import _native_batch_norm_legit as _native_batch_norm_legit
+from .normalization import _native_batch_norm_legit_functional as _native_batch_norm_legit_functional
+from .normalization import _native_batch_norm_legit_no_training as _native_batch_norm_legit_no_training
 from .pointwise import *
 from .polynomials import *
 from .pooling import *
+from .pooling import _adaptive_avg_pool2d as _adaptive_avg_pool2d
+from .pooling import _adaptive_avg_pool3d as _adaptive_avg_pool3d
 from .random_ops import *
 from .reductions import *
 from .shapes import *
+from .shapes import _chunk_cat as _chunk_cat
+from .shapes import _pad_circular as _pad_circular
+from .shapes import _pad_enum as _pad_enum
 from .sorting import *
+from .sorting import _histogramdd_bin_edges as _histogramdd_bin_edges
+from .sorting import _histogramdd_from_bin_cts as _histogramdd_from_bin_cts
+from .sorting import _histogramdd_from_bin_tensors as _histogramdd_from_bin_tensors
+from .sorting import _unique as _unique
+from .sorting import _unique2 as _unique2
 from .special import *
 from .spectra import *
+from .spectra import _fft_c2c as _fft_c2c
+from .spectra import _fft_c2r as _fft_c2r
+from .spectra import _fft_r2c as _fft_r2c
 from .unary import *
+from .unary import _conj_physical as _conj_physical
 from .upsampling import *
+from .upsampling import _upsample_bicubic2d_aa as _upsample_bicubic2d_aa
+from .upsampling import _upsample_bilinear2d_aa as _upsample_bilinear2d_aa
+from .upsampling import _upsample_nearest_exact1d as _upsample_nearest_exact1d
+from .upsampling import _upsample_nearest_exact2d as _upsample_nearest_exact2d
+from .upsampling import _upsample_nearest_exact3d as _upsample_nearest_exact3d
 from .view_copies import *
+from .view_copies import _reshape_alias_copy as _reshape_alias_copy
 from .views import *
+from .views import _reshape_alias as _reshape_alias
+from .views import _unsafe_view as _unsafe_view
 
 FUNCTIONS: dict[str, str]
 __all__ = [
@@ -905,29 +961,29 @@ __all__ = [
 ]
 
 class Namespace(
-    pointwise.Namespace,
-    unary.Namespace,
-    comparisons.Namespace,
-    special.Namespace,
-    polynomials.Namespace,
-    aliases.Namespace,
-    reductions.Namespace,
-    sorting.Namespace,
-    linear_algebra.Namespace,
-    factors.Namespace,
-    spectra.Namespace,
-    views.Namespace,
-    view_copies.Namespace,
-    shapes.Namespace,
-    indexing.Namespace,
-    nn.Namespace,
-    normalization.Namespace,
-    activations.Namespace,
-    losses.Namespace,
-    convolution_ops.Namespace,
-    pooling.Namespace,
-    upsampling.Namespace,
-    creation.Namespace,
-    random_ops.Namespace,
+    pointwise._Namespace,
+    unary._Namespace,
+    comparisons._Namespace,
+    special._Namespace,
+    polynomials._Namespace,
+    aliases._Namespace,
+    reductions._Namespace,
+    sorting._Namespace,
+    linear_algebra._Namespace,
+    factors._Namespace,
+    spectra._Namespace,
+    views._Namespace,
+    view_copies._Namespace,
+    shapes._Namespace,
+    indexing._Namespace,
+    nn._Namespace,
+    normalization._Namespace,
+    activations._Namespace,
+    losses._Namespace,
+    convolution_ops._Namespace,
+    pooling._Namespace,
+    upsampling._Namespace,
+    creation._Namespace,
+    random_ops._Namespace,
 ):
     """`opwright.ops.aten`."""

@@ -28,6 +28,16 @@ def silu(self=NOT_GIVEN, **named):
     return find1(_silu_default, self)(self)
 
 
+_silu_ = declare("silu_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_silu_), _silu_)
+def silu_(self=NOT_GIVEN, **named):
+    if named:
+        return _silu_.call_given((self,), named)
+    return find1(_silu_, self)(self)
+
+
 _mish, _mish_default = declare.alone("mish(Tensor self) -> Tensor", "pointwise", out="out", out_tags="out")
 
 
@@ -36,6 +46,16 @@ def mish(self=NOT_GIVEN, **named):
     if named:
         return _mish.call_given((self,), named)
     return find1(_mish_default, self)(self)
+
+
+_mish_ = declare("mish_(Tensor(a!) self) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_mish_), _mish_)
+def mish_(self=NOT_GIVEN, **named):
+    if named:
+        return _mish_.call_given((self,), named)
+    return find1(_mish_, self)(self)
 
 
 _elu, _elu_default = declare.alone(
@@ -59,6 +79,24 @@ def elu(self=NOT_GIVEN, alpha=1, scale=1, input_scale=1, **named):
     return find1(_elu_default, self)(self, alpha, scale, input_scale)
 
 
+_elu_ = declare(
+    "elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)", "inplace pointwise"
+)
+
+
+@function_of(Overloaded(_elu_), _elu_)
+def elu_(self=NOT_GIVEN, alpha=1, scale=1, input_scale=1, **named):
+    if named:
+        return _elu_.call_given((self, alpha, scale, input_scale), named)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _elu_.convert(1, alpha)
+    if type(scale) is not int and type(scale) is not float:
+        scale = _elu_.convert(2, scale)
+    if type(input_scale) is not int and type(input_scale) is not float:
+        input_scale = _elu_.convert(3, input_scale)
+    return find1(_elu_, self)(self, alpha, scale, input_scale)
+
+
 _celu, _celu_default = declare.alone(
     "celu(Tensor self, Scalar alpha=1.0) -> Tensor", "pointwise", out="out", out_tags="generated out"
 )
@@ -71,6 +109,18 @@ def celu(self=NOT_GIVEN, alpha=1.0, **named):
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _celu_default.convert(1, alpha)
     return find1(_celu_default, self)(self, alpha)
+
+
+_celu_ = declare("celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_celu_), _celu_)
+def celu_(self=NOT_GIVEN, alpha=1.0, **named):
+    if named:
+        return _celu_.call_given((self, alpha), named)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _celu_.convert(1, alpha)
+    return find1(_celu_, self)(self, alpha)
 
 
 _selu = declare("selu(Tensor self) -> Tensor", "pointwise")
@@ -105,6 +155,18 @@ def leaky_relu(self=NOT_GIVEN, negative_slope=0.01, **named):
     if type(negative_slope) is not int and type(negative_slope) is not float:
         negative_slope = _leaky_relu_default.convert(1, negative_slope)
     return find1(_leaky_relu_default, self)(self, negative_slope)
+
+
+_leaky_relu_ = declare("leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_leaky_relu_), _leaky_relu_)
+def leaky_relu_(self=NOT_GIVEN, negative_slope=0.01, **named):
+    if named:
+        return _leaky_relu_.call_given((self, negative_slope), named)
+    if type(negative_slope) is not int and type(negative_slope) is not float:
+        negative_slope = _leaky_relu_.convert(1, negative_slope)
+    return find1(_leaky_relu_, self)(self, negative_slope)
 
 
 _prelu = declare("prelu(Tensor self, Tensor weight) -> Tensor")
@@ -304,6 +366,22 @@ def hardtanh(self=NOT_GIVEN, min_val=-1, max_val=1, **named):
     return find1(_hardtanh_default, self)(self, min_val, max_val)
 
 
+_hardtanh_ = declare(
+    "hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)", "inplace pointwise"
+)
+
+
+@function_of(Overloaded(_hardtanh_), _hardtanh_)
+def hardtanh_(self=NOT_GIVEN, min_val=-1, max_val=1, **named):
+    if named:
+        return _hardtanh_.call_given((self, min_val, max_val), named)
+    if type(min_val) is not int and type(min_val) is not float:
+        min_val = _hardtanh_.convert(1, min_val)
+    if type(max_val) is not int and type(max_val) is not float:
+        max_val = _hardtanh_.convert(2, max_val)
+    return find1(_hardtanh_, self)(self, min_val, max_val)
+
+
 _relu6 = declare("relu6(Tensor self) -> Tensor", "pointwise")
 
 
@@ -336,6 +414,16 @@ def hardsigmoid(self=NOT_GIVEN, **named):
     return find1(_hardsigmoid_default, self)(self)
 
 
+_hardsigmoid_ = declare("hardsigmoid_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_hardsigmoid_), _hardsigmoid_)
+def hardsigmoid_(self=NOT_GIVEN, **named):
+    if named:
+        return _hardsigmoid_.call_given((self,), named)
+    return find1(_hardsigmoid_, self)(self)
+
+
 _hardswish, _hardswish_default = declare.alone("hardswish(Tensor self) -> Tensor", out="out")
 
 
@@ -344,6 +432,16 @@ def hardswish(self=NOT_GIVEN, **named):
     if named:
         return _hardswish.call_given((self,), named)
     return find1(_hardswish_default, self)(self)
+
+
+_hardswish_ = declare("hardswish_(Tensor(a!) self) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_hardswish_), _hardswish_)
+def hardswish_(self=NOT_GIVEN, **named):
+    if named:
+        return _hardswish_.call_given((self,), named)
+    return find1(_hardswish_, self)(self)
 
 
 _hardshrink, _hardshrink_default = declare.alone(
@@ -399,6 +497,20 @@ def threshold(self=NOT_GIVEN, threshold=NOT_GIVEN, value=NOT_GIVEN, **named):
     return find1(_threshold, self)(self, threshold, value)
 
 
+_threshold_ = declare("threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_threshold_), _threshold_)
+def threshold_(self=NOT_GIVEN, threshold=NOT_GIVEN, value=NOT_GIVEN, **named):
+    if named:
+        return _threshold_.call_given((self, threshold, value), named)
+    if type(threshold) is not int and type(threshold) is not float:
+        threshold = _threshold_.convert(1, threshold)
+    if type(value) is not int and type(value) is not float:
+        value = _threshold_.convert(2, value)
+    return find1(_threshold_, self)(self, threshold, value)
+
+
 _threshold_backward_default = declare(
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", "pointwise"
 )
@@ -431,115 +543,3 @@ def glu(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
     if type(dim) is not int:
         dim = _glu_default.convert(1, dim)
     return find1(_glu_default, self)(self, dim)
-
-
-_silu_ = declare("silu_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_silu_), _silu_)
-def silu_(self=NOT_GIVEN, **named):
-    if named:
-        return _silu_.call_given((self,), named)
-    return find1(_silu_, self)(self)
-
-
-_mish_ = declare("mish_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_mish_), _mish_)
-def mish_(self=NOT_GIVEN, **named):
-    if named:
-        return _mish_.call_given((self,), named)
-    return find1(_mish_, self)(self)
-
-
-_elu_ = declare(
-    "elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)", "inplace pointwise"
-)
-
-
-@function_of(Overloaded(_elu_), _elu_)
-def elu_(self=NOT_GIVEN, alpha=1, scale=1, input_scale=1, **named):
-    if named:
-        return _elu_.call_given((self, alpha, scale, input_scale), named)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _elu_.convert(1, alpha)
-    if type(scale) is not int and type(scale) is not float:
-        scale = _elu_.convert(2, scale)
-    if type(input_scale) is not int and type(input_scale) is not float:
-        input_scale = _elu_.convert(3, input_scale)
-    return find1(_elu_, self)(self, alpha, scale, input_scale)
-
-
-_celu_ = declare("celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_celu_), _celu_)
-def celu_(self=NOT_GIVEN, alpha=1.0, **named):
-    if named:
-        return _celu_.call_given((self, alpha), named)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _celu_.convert(1, alpha)
-    return find1(_celu_, self)(self, alpha)
-
-
-_leaky_relu_ = declare("leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_leaky_relu_), _leaky_relu_)
-def leaky_relu_(self=NOT_GIVEN, negative_slope=0.01, **named):
-    if named:
-        return _leaky_relu_.call_given((self, negative_slope), named)
-    if type(negative_slope) is not int and type(negative_slope) is not float:
-        negative_slope = _leaky_relu_.convert(1, negative_slope)
-    return find1(_leaky_relu_, self)(self, negative_slope)
-
-
-_hardtanh_ = declare(
-    "hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)", "inplace pointwise"
-)
-
-
-@function_of(Overloaded(_hardtanh_), _hardtanh_)
-def hardtanh_(self=NOT_GIVEN, min_val=-1, max_val=1, **named):
-    if named:
-        return _hardtanh_.call_given((self, min_val, max_val), named)
-    if type(min_val) is not int and type(min_val) is not float:
-        min_val = _hardtanh_.convert(1, min_val)
-    if type(max_val) is not int and type(max_val) is not float:
-        max_val = _hardtanh_.convert(2, max_val)
-    return find1(_hardtanh_, self)(self, min_val, max_val)
-
-
-_hardsigmoid_ = declare("hardsigmoid_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_hardsigmoid_), _hardsigmoid_)
-def hardsigmoid_(self=NOT_GIVEN, **named):
-    if named:
-        return _hardsigmoid_.call_given((self,), named)
-    return find1(_hardsigmoid_, self)(self)
-
-
-_hardswish_ = declare("hardswish_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_hardswish_), _hardswish_)
-def hardswish_(self=NOT_GIVEN, **named):
-    if named:
-        return _hardswish_.call_given((self,), named)
-    return find1(_hardswish_, self)(self)
-
-
-_threshold_ = declare("threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_threshold_), _threshold_)
-def threshold_(self=NOT_GIVEN, threshold=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _threshold_.call_given((self, threshold, value), named)
-    if type(threshold) is not int and type(threshold) is not float:
-        threshold = _threshold_.convert(1, threshold)
-    if type(value) is not int and type(value) is not float:
-        value = _threshold_.convert(2, value)
-    return find1(_threshold_, self)(self, threshold, value)

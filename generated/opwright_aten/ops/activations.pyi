@@ -2,53 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Generator, Operator, Packet, Scalar, Tensor
+from opwright.abi import Generator, Scalar, Tensor
 
-__all__ = [
-    "_prelu_kernel",
-    "celu",
-    "celu_",
-    "elu",
-    "elu_",
-    "glu",
-    "hardshrink",
-    "hardsigmoid",
-    "hardsigmoid_",
-    "hardswish",
-    "hardswish_",
-    "hardtanh",
-    "hardtanh_",
-    "leaky_relu",
-    "leaky_relu_",
-    "log_sigmoid",
-    "log_sigmoid_forward",
-    "mish",
-    "mish_",
-    "prelu",
-    "relu6",
-    "relu6_",
-    "rrelu",
-    "rrelu_",
-    "rrelu_with_noise",
-    "rrelu_with_noise_",
-    "rrelu_with_noise_functional",
-    "selu",
-    "selu_",
-    "silu",
-    "silu_",
-    "softplus",
-    "softshrink",
-    "threshold",
-    "threshold_",
-    "threshold_backward",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 class log_sigmoid_forward_default_result(NamedTuple, Generic[A]):
     output: A
@@ -61,11 +22,19 @@ def silu(input: A) -> A: ...
 @overload
 def silu(self: TensorLike, *, out: A) -> A: ...
 @overload
+def silu_(self: A) -> A: ...
+@overload
+def silu_(input: A) -> A: ...
+@overload
 def mish(self: A) -> A: ...
 @overload
 def mish(input: A) -> A: ...
 @overload
 def mish(self: TensorLike, *, out: A) -> A: ...
+@overload
+def mish_(self: A) -> A: ...
+@overload
+def mish_(input: A) -> A: ...
 @overload
 def elu(self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
 @overload
@@ -73,11 +42,19 @@ def elu(input: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1)
 @overload
 def elu(self: TensorLike, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: A) -> A: ...
 @overload
+def elu_(self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
+@overload
+def elu_(input: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
+@overload
 def celu(self: A, alpha: Scalar = 1.0) -> A: ...
 @overload
 def celu(input: A, alpha: Scalar = 1.0) -> A: ...
 @overload
 def celu(self: TensorLike, alpha: Scalar = 1.0, *, out: A) -> A: ...
+@overload
+def celu_(self: A, alpha: Scalar = 1.0) -> A: ...
+@overload
+def celu_(input: A, alpha: Scalar = 1.0) -> A: ...
 @overload
 def selu(self: A) -> A: ...
 @overload
@@ -92,6 +69,10 @@ def leaky_relu(self: A, negative_slope: Scalar = 0.01) -> A: ...
 def leaky_relu(input: A, negative_slope: Scalar = 0.01) -> A: ...
 @overload
 def leaky_relu(self: TensorLike, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
+@overload
+def leaky_relu_(self: A, negative_slope: Scalar = 0.01) -> A: ...
+@overload
+def leaky_relu_(input: A, negative_slope: Scalar = 0.01) -> A: ...
 @overload
 def prelu(self: A, weight: A) -> A: ...
 @overload
@@ -266,6 +247,10 @@ def hardtanh(input: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
 @overload
 def hardtanh(self: TensorLike, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
 @overload
+def hardtanh_(self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
+@overload
+def hardtanh_(input: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
+@overload
 def relu6(self: A) -> A: ...
 @overload
 def relu6(input: A) -> A: ...
@@ -280,11 +265,19 @@ def hardsigmoid(input: A) -> A: ...
 @overload
 def hardsigmoid(self: TensorLike, *, out: A) -> A: ...
 @overload
+def hardsigmoid_(self: A) -> A: ...
+@overload
+def hardsigmoid_(input: A) -> A: ...
+@overload
 def hardswish(self: A) -> A: ...
 @overload
 def hardswish(input: A) -> A: ...
 @overload
 def hardswish(self: TensorLike, *, out: A) -> A: ...
+@overload
+def hardswish_(self: A) -> A: ...
+@overload
+def hardswish_(input: A) -> A: ...
 @overload
 def hardshrink(self: A, lambd: Scalar = 0.5) -> A: ...
 @overload
@@ -304,6 +297,10 @@ def threshold(input: A, threshold: Scalar, value: Scalar) -> A: ...
 @overload
 def threshold(self: TensorLike, threshold: Scalar, value: Scalar, *, out: A) -> A: ...
 @overload
+def threshold_(self: A, threshold: Scalar, value: Scalar) -> A: ...
+@overload
+def threshold_(input: A, threshold: Scalar, value: Scalar) -> A: ...
+@overload
 def threshold_backward(grad_output: A, self: A, threshold: Scalar) -> A: ...
 @overload
 def threshold_backward(grad_output: A, input: A, threshold: Scalar) -> A: ...
@@ -321,658 +318,45 @@ def glu(input: A, dim: int = -1) -> A: ...
 def glu(a: A, axis: int = -1) -> A: ...
 @overload
 def glu(self: TensorLike, dim: int = -1, *, out: A) -> A: ...
-@overload
-def silu_(self: A) -> A: ...
-@overload
-def silu_(input: A) -> A: ...
-@overload
-def mish_(self: A) -> A: ...
-@overload
-def mish_(input: A) -> A: ...
-@overload
-def elu_(self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
-@overload
-def elu_(input: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
-@overload
-def celu_(self: A, alpha: Scalar = 1.0) -> A: ...
-@overload
-def celu_(input: A, alpha: Scalar = 1.0) -> A: ...
-@overload
-def leaky_relu_(self: A, negative_slope: Scalar = 0.01) -> A: ...
-@overload
-def leaky_relu_(input: A, negative_slope: Scalar = 0.01) -> A: ...
-@overload
-def hardtanh_(self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
-@overload
-def hardtanh_(input: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
-@overload
-def hardsigmoid_(self: A) -> A: ...
-@overload
-def hardsigmoid_(input: A) -> A: ...
-@overload
-def hardswish_(self: A) -> A: ...
-@overload
-def hardswish_(input: A) -> A: ...
-@overload
-def threshold_(self: A, threshold: Scalar, value: Scalar) -> A: ...
-@overload
-def threshold_(input: A, threshold: Scalar, value: Scalar) -> A: ...
 
-class _silu_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
+threshold_default: _calls.Call_self_threshold_value_e15c3b
 
-class _mish_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _elu_default_operator(Operator):
-    def __call__(_op, self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
-
-class _celu_default_operator(Operator):
-    def __call__(_op, self: A, alpha: Scalar = 1.0) -> A: ...
-
-class _selu_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _selu_operator(_selu_call, Operator): ...
-
-class _selu__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _selu__operator(_selu__call, Operator): ...
-
-class _leaky_relu_default_operator(Operator):
-    def __call__(_op, self: A, negative_slope: Scalar = 0.01) -> A: ...
-
-class _prelu_call:
-    @overload
-    def __call__(_op, self: A, weight: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, weight: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], weight: Tensor) -> Tensor: ...
-
-class _prelu_operator(_prelu_call, Operator): ...
-
-class __prelu_kernel_call:
-    @overload
-    def __call__(_op, self: A, weight: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, weight: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], weight: Tensor) -> Tensor: ...
-
-class __prelu_kernel_operator(__prelu_kernel_call, Operator): ...
-
-class _rrelu_call:
-    def __call__(
-        _op,
-        self: A,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> A: ...
-
-class _rrelu_operator(_rrelu_call, Operator): ...
-
-class _rrelu__call:
-    def __call__(
-        _op,
-        self: A,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> A: ...
-
-class _rrelu__operator(_rrelu__call, Operator): ...
-
-class _rrelu_with_noise_default_operator(Operator):
-    @overload
-    def __call__(
-        _op,
-        self: A,
-        noise: A,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> A: ...
-    @overload
-    def __call__(
-        _op,
-        self: Tensor,
-        noise: TensorLike,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: NDArray[Any],
-        noise: Tensor,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> Tensor: ...
-
-class _rrelu_with_noise_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        noise: A,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _rrelu_with_noise__call:
-    def __call__(
-        _op,
-        self: A,
-        noise: A,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> A: ...
-
-class _rrelu_with_noise__operator(_rrelu_with_noise__call, Operator): ...
-
-class _rrelu_with_noise_functional_call:
-    @overload
-    def __call__(
-        _op,
-        self: A,
-        noise: A,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> tuple[A, A]: ...
-    @overload
-    def __call__(
-        _op,
-        self: Tensor,
-        noise: TensorLike,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> tuple[Tensor, Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        self: NDArray[Any],
-        noise: Tensor,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> tuple[Tensor, Tensor]: ...
-
-class _rrelu_with_noise_functional_operator(_rrelu_with_noise_functional_call, Operator): ...
-
-class _softplus_default_operator(Operator):
-    def __call__(_op, self: A, beta: Scalar = 1, threshold: Scalar = 20) -> A: ...
-
-class _log_sigmoid_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _log_sigmoid_forward_default_operator(Operator):
-    def __call__(_op, self: A) -> log_sigmoid_forward_default_result[A]: ...
-
-class _log_sigmoid_forward_output_operator(Operator):
-    def __call__(_op, self: TensorLike, *, output: A, buffer: A) -> tuple[A, A]: ...
-
-class _hardtanh_default_operator(Operator):
-    def __call__(_op, self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
-
-class _relu6_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _relu6_operator(_relu6_call, Operator): ...
-
-class _relu6__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _relu6__operator(_relu6__call, Operator): ...
-
-class _hardsigmoid_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _hardswish_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _hardshrink_default_operator(Operator):
-    def __call__(_op, self: A, lambd: Scalar = 0.5) -> A: ...
-
-class _softshrink_default_operator(Operator):
-    def __call__(_op, self: A, lambd: Scalar = 0.5) -> A: ...
-
-class _threshold_default_call:
-    def __call__(_op, self: A, threshold: Scalar, value: Scalar) -> A: ...
-
-class _threshold_default_operator(_threshold_default_call, Operator): ...
-
-threshold_default: _threshold_default_call
-
-class _threshold_backward_default_operator(Operator):
-    @overload
-    def __call__(_op, grad_output: A, self: A, threshold: Scalar) -> A: ...
-    @overload
-    def __call__(_op, grad_output: Tensor, self: TensorLike, threshold: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, grad_output: NDArray[Any], self: Tensor, threshold: Scalar) -> Tensor: ...
-
-class _threshold_backward_grad_input_operator(Operator):
-    def __call__(_op, grad_output: TensorLike, self: TensorLike, threshold: Scalar, *, grad_input: A) -> A: ...
-
-class _glu_default_operator(Operator):
-    def __call__(_op, self: A, dim: int = -1) -> A: ...
-
-class _silu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _silu__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _silu__operator(_silu__call, Operator): ...
-
-class _mish_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _mish__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _mish__operator(_mish__call, Operator): ...
-
-class _elu_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: A
-    ) -> A: ...
-
-class _elu__call:
-    def __call__(_op, self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
-
-class _elu__operator(_elu__call, Operator): ...
-
-class _celu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, alpha: Scalar = 1.0, *, out: A) -> A: ...
-
-class _celu__call:
-    def __call__(_op, self: A, alpha: Scalar = 1.0) -> A: ...
-
-class _celu__operator(_celu__call, Operator): ...
-
-class _leaky_relu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
-
-class _leaky_relu__call:
-    def __call__(_op, self: A, negative_slope: Scalar = 0.01) -> A: ...
-
-class _leaky_relu__operator(_leaky_relu__call, Operator): ...
-
-class _softplus_out_operator(Operator):
-    def __call__(_op, self: TensorLike, beta: Scalar = 1, threshold: Scalar = 20, *, out: A) -> A: ...
-
-class _log_sigmoid_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _hardtanh_out_operator(Operator):
-    def __call__(_op, self: TensorLike, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
-
-class _hardtanh__call:
-    def __call__(_op, self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
-
-class _hardtanh__operator(_hardtanh__call, Operator): ...
-
-class _hardsigmoid_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _hardsigmoid__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _hardsigmoid__operator(_hardsigmoid__call, Operator): ...
-
-class _hardswish_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _hardswish__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _hardswish__operator(_hardswish__call, Operator): ...
-
-class _hardshrink_out_operator(Operator):
-    def __call__(_op, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
-
-class _softshrink_out_operator(Operator):
-    def __call__(_op, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
-
-class _threshold_out_operator(Operator):
-    def __call__(_op, self: TensorLike, threshold: Scalar, value: Scalar, *, out: A) -> A: ...
-
-class _threshold__call:
-    def __call__(_op, self: A, threshold: Scalar, value: Scalar) -> A: ...
-
-class _threshold__operator(_threshold__call, Operator): ...
-
-class _glu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int = -1, *, out: A) -> A: ...
-
-class _silu_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _silu_packet(_silu_packet_call):
-    default: _silu_default_operator
-    out: _silu_out_operator
-
-class _mish_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _mish_packet(_mish_packet_call):
-    default: _mish_default_operator
-    out: _mish_out_operator
-
-class _elu_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: A
-    ) -> A: ...
-
-class _elu_packet(_elu_packet_call):
-    default: _elu_default_operator
-    out: _elu_out_operator
-
-class _celu_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, alpha: Scalar = 1.0) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, alpha: Scalar = 1.0, *, out: A) -> A: ...
-
-class _celu_packet(_celu_packet_call):
-    default: _celu_default_operator
-    out: _celu_out_operator
-
-class _selu_packet(_selu_call, Packet):
-    default: _selu_operator
-
-class _selu__packet(_selu__call, Packet):
-    default: _selu__operator
-
-class _leaky_relu_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, negative_slope: Scalar = 0.01) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
-
-class _leaky_relu_packet(_leaky_relu_packet_call):
-    default: _leaky_relu_default_operator
-    out: _leaky_relu_out_operator
-
-class _prelu_packet(_prelu_call, Packet):
-    default: _prelu_operator
-
-class __prelu_kernel_packet(__prelu_kernel_call, Packet):
-    default: __prelu_kernel_operator
-
-class _rrelu_packet(_rrelu_call, Packet):
-    default: _rrelu_operator
-
-class _rrelu__packet(_rrelu__call, Packet):
-    default: _rrelu__operator
-
-class _rrelu_with_noise_packet_call(Packet):
-    @overload
-    def __call__(
-        _op,
-        self: A,
-        noise: A,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> A: ...
-    @overload
-    def __call__(
-        _op,
-        self: Tensor,
-        noise: TensorLike,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: NDArray[Any],
-        noise: Tensor,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: TensorLike,
-        noise: A,
-        lower: Scalar = 0.125,
-        upper: Scalar = 0.3333333333333333,
-        training: bool = False,
-        generator: Generator | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _rrelu_with_noise_packet(_rrelu_with_noise_packet_call):
-    default: _rrelu_with_noise_default_operator
-    out: _rrelu_with_noise_out_operator
-
-class _rrelu_with_noise__packet(_rrelu_with_noise__call, Packet):
-    default: _rrelu_with_noise__operator
-
-class _rrelu_with_noise_functional_packet(_rrelu_with_noise_functional_call, Packet):
-    default: _rrelu_with_noise_functional_operator
-
-class _softplus_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, beta: Scalar = 1, threshold: Scalar = 20) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, beta: Scalar = 1, threshold: Scalar = 20, *, out: A) -> A: ...
-
-class _softplus_packet(_softplus_packet_call):
-    default: _softplus_default_operator
-    out: _softplus_out_operator
-
-class _log_sigmoid_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _log_sigmoid_packet(_log_sigmoid_packet_call):
-    default: _log_sigmoid_default_operator
-    out: _log_sigmoid_out_operator
-
-class _log_sigmoid_forward_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> log_sigmoid_forward_default_result[A]: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, output: A, buffer: A) -> tuple[A, A]: ...
-
-class _log_sigmoid_forward_packet(_log_sigmoid_forward_packet_call):
-    default: _log_sigmoid_forward_default_operator
-    output: _log_sigmoid_forward_output_operator
-
-class _hardtanh_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
-
-class _hardtanh_packet(_hardtanh_packet_call):
-    default: _hardtanh_default_operator
-    out: _hardtanh_out_operator
-
-class _relu6_packet(_relu6_call, Packet):
-    default: _relu6_operator
-
-class _relu6__packet(_relu6__call, Packet):
-    default: _relu6__operator
-
-class _hardsigmoid_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _hardsigmoid_packet(_hardsigmoid_packet_call):
-    default: _hardsigmoid_default_operator
-    out: _hardsigmoid_out_operator
-
-class _hardswish_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _hardswish_packet(_hardswish_packet_call):
-    default: _hardswish_default_operator
-    out: _hardswish_out_operator
-
-class _hardshrink_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, lambd: Scalar = 0.5) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
-
-class _hardshrink_packet(_hardshrink_packet_call):
-    default: _hardshrink_default_operator
-    out: _hardshrink_out_operator
-
-class _softshrink_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, lambd: Scalar = 0.5) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
-
-class _softshrink_packet(_softshrink_packet_call):
-    default: _softshrink_default_operator
-    out: _softshrink_out_operator
-
-class _threshold_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, threshold: Scalar, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, threshold: Scalar, value: Scalar, *, out: A) -> A: ...
-
-class _threshold_packet(_threshold_packet_call):
-    default: _threshold_default_operator
-    out: _threshold_out_operator
-
-class _threshold_backward_packet_call(Packet):
-    @overload
-    def __call__(_op, grad_output: A, self: A, threshold: Scalar) -> A: ...
-    @overload
-    def __call__(_op, grad_output: Tensor, self: TensorLike, threshold: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, grad_output: NDArray[Any], self: Tensor, threshold: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, grad_output: TensorLike, self: TensorLike, threshold: Scalar, *, grad_input: A) -> A: ...
-
-class _threshold_backward_packet(_threshold_backward_packet_call):
-    default: _threshold_backward_default_operator
-    grad_input: _threshold_backward_grad_input_operator
-
-class _glu_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int = -1) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int = -1, *, out: A) -> A: ...
-
-class _glu_packet(_glu_packet_call):
-    default: _glu_default_operator
-    out: _glu_out_operator
-
-class _silu__packet(_silu__call, Packet):
-    default: _silu__operator
-
-class _mish__packet(_mish__call, Packet):
-    default: _mish__operator
-
-class _elu__packet(_elu__call, Packet):
-    default: _elu__operator
-
-class _celu__packet(_celu__call, Packet):
-    default: _celu__operator
-
-class _leaky_relu__packet(_leaky_relu__call, Packet):
-    default: _leaky_relu__operator
-
-class _hardtanh__packet(_hardtanh__call, Packet):
-    default: _hardtanh__operator
-
-class _hardsigmoid__packet(_hardsigmoid__call, Packet):
-    default: _hardsigmoid__operator
-
-class _hardswish__packet(_hardswish__call, Packet):
-    default: _hardswish__operator
-
-class _threshold__packet(_threshold__call, Packet):
-    default: _threshold__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    silu: _silu_packet
-    mish: _mish_packet
-    elu: _elu_packet
-    celu: _celu_packet
-    selu: _selu_packet
-    selu_: _selu__packet
-    leaky_relu: _leaky_relu_packet
-    prelu: _prelu_packet
-    _prelu_kernel: __prelu_kernel_packet
-    rrelu: _rrelu_packet
-    rrelu_: _rrelu__packet
-    rrelu_with_noise: _rrelu_with_noise_packet
-    rrelu_with_noise_: _rrelu_with_noise__packet
-    rrelu_with_noise_functional: _rrelu_with_noise_functional_packet
-    softplus: _softplus_packet
-    log_sigmoid: _log_sigmoid_packet
-    log_sigmoid_forward: _log_sigmoid_forward_packet
-    hardtanh: _hardtanh_packet
-    relu6: _relu6_packet
-    relu6_: _relu6__packet
-    hardsigmoid: _hardsigmoid_packet
-    hardswish: _hardswish_packet
-    hardshrink: _hardshrink_packet
-    softshrink: _softshrink_packet
-    threshold: _threshold_packet
-    threshold_backward: _threshold_backward_packet
-    glu: _glu_packet
-    silu_: _silu__packet
-    mish_: _mish__packet
-    elu_: _elu__packet
-    celu_: _celu__packet
-    leaky_relu_: _leaky_relu__packet
-    hardtanh_: _hardtanh__packet
-    hardsigmoid_: _hardsigmoid__packet
-    hardswish_: _hardswish__packet
-    threshold_: _threshold__packet
+    silu: _calls.Packet_self_out_2db244
+    silu_: _calls.Packet_self_f14bd4
+    mish: _calls.Packet_self_out_2db244
+    mish_: _calls.Packet_self_f14bd4
+    elu: _calls.Packet_self_alpha_scale_input_scale_out_61a1c5
+    elu_: _calls.Packet_self_alpha_scale_input_scale_91f4ee
+    celu: _calls.Packet_self_alpha_out_32fd4a
+    celu_: _calls.Packet_self_alpha_4caa24
+    selu: _calls.Packet_self_f14bd4
+    selu_: _calls.Packet_self_f14bd4
+    leaky_relu: _calls.Packet_self_negative_slope_out_650d7c
+    leaky_relu_: _calls.Packet_self_negative_slope_9f1281
+    prelu: _calls.Packet_self_weight_e11bec
+    _prelu_kernel: _calls.Packet_self_weight_e11bec
+    rrelu: _calls.Packet_self_lower_upper_training_generato_68f783
+    rrelu_: _calls.Packet_self_lower_upper_training_generato_68f783
+    rrelu_with_noise: _calls.Packet_self_noise_lower_upper_training_ge_70f1da
+    rrelu_with_noise_: _calls.Packet_self_noise_lower_upper_training_ge_8e5093
+    rrelu_with_noise_functional: _calls.Packet_self_noise_lower_upper_training_ge_68f384
+    softplus: _calls.Packet_self_beta_threshold_out_55e9f4
+    log_sigmoid: _calls.Packet_self_out_2db244
+    log_sigmoid_forward: _calls.Packet_self_output_buffer_9a62e3
+    hardtanh: _calls.Packet_self_min_val_max_val_out_6d475f
+    hardtanh_: _calls.Packet_self_min_val_max_val_d350ec
+    relu6: _calls.Packet_self_f14bd4
+    relu6_: _calls.Packet_self_f14bd4
+    hardsigmoid: _calls.Packet_self_out_2db244
+    hardsigmoid_: _calls.Packet_self_f14bd4
+    hardswish: _calls.Packet_self_out_2db244
+    hardswish_: _calls.Packet_self_f14bd4
+    hardshrink: _calls.Packet_self_lambd_out_f7edd5
+    softshrink: _calls.Packet_self_lambd_out_f7edd5
+    threshold: _calls.Packet_self_threshold_value_out_8a1318
+    threshold_: _calls.Packet_self_threshold_value_907cf8
+    threshold_backward: _calls.Packet_grad_output_self_threshold_grad_in_20d993
+    glu: _calls.Packet_self_dim_out_d55dfd

@@ -58,6 +58,35 @@ def bitwise_and(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_bitwise_and, self, other)(self, other)
 
 
+_bitwise_and__Tensor = declare("bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_and__Scalar = declare("bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_and_ = declare.overloaded(_bitwise_and__Tensor)
+
+
+@stub_of(_bitwise_and__Tensor)
+def bitwise_and__Tensor(self, other):
+    return find2(_bitwise_and__Tensor, self, other)(self, other)
+
+
+@stub_of(_bitwise_and__Scalar)
+def bitwise_and__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _bitwise_and__Scalar.convert(1, other)
+    return find1(_bitwise_and__Scalar, self)(self, other)
+
+
+@function_of(_bitwise_and_)
+def bitwise_and_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _bitwise_and_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return bitwise_and__Scalar(self, other)
+        return _bitwise_and_.otherwise(self, other)
+    return find2(_bitwise_and_, self, other)(self, other)
+
+
 _bitwise_or_Tensor = declare(
     "bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out"
 )
@@ -104,6 +133,35 @@ def bitwise_or(self=NOT_GIVEN, other=NOT_GIVEN, **named):
             return bitwise_or_Scalar_Tensor(self, other)
         return _bitwise_or.otherwise(self, other)
     return find2(_bitwise_or, self, other)(self, other)
+
+
+_bitwise_or__Tensor = declare("bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_or__Scalar = declare("bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_or_ = declare.overloaded(_bitwise_or__Tensor)
+
+
+@stub_of(_bitwise_or__Tensor)
+def bitwise_or__Tensor(self, other):
+    return find2(_bitwise_or__Tensor, self, other)(self, other)
+
+
+@stub_of(_bitwise_or__Scalar)
+def bitwise_or__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _bitwise_or__Scalar.convert(1, other)
+    return find1(_bitwise_or__Scalar, self)(self, other)
+
+
+@function_of(_bitwise_or_)
+def bitwise_or_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _bitwise_or_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return bitwise_or__Scalar(self, other)
+        return _bitwise_or_.otherwise(self, other)
+    return find2(_bitwise_or_, self, other)(self, other)
 
 
 _bitwise_xor_Tensor = declare(
@@ -154,6 +212,35 @@ def bitwise_xor(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_bitwise_xor, self, other)(self, other)
 
 
+_bitwise_xor__Tensor = declare("bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_xor__Scalar = declare("bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_bitwise_xor_ = declare.overloaded(_bitwise_xor__Tensor)
+
+
+@stub_of(_bitwise_xor__Tensor)
+def bitwise_xor__Tensor(self, other):
+    return find2(_bitwise_xor__Tensor, self, other)(self, other)
+
+
+@stub_of(_bitwise_xor__Scalar)
+def bitwise_xor__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _bitwise_xor__Scalar.convert(1, other)
+    return find1(_bitwise_xor__Scalar, self)(self, other)
+
+
+@function_of(_bitwise_xor_)
+def bitwise_xor_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _bitwise_xor_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return bitwise_xor__Scalar(self, other)
+        return _bitwise_xor_.otherwise(self, other)
+    return find2(_bitwise_xor_, self, other)(self, other)
+
+
 _bitwise_left_shift_Tensor = declare(
     "bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="Tensor_out"
 )
@@ -200,6 +287,39 @@ def bitwise_left_shift(self=NOT_GIVEN, other=NOT_GIVEN, **named):
             return bitwise_left_shift_Scalar_Tensor(self, other)
         return _bitwise_left_shift.otherwise(self, other)
     return find2(_bitwise_left_shift, self, other)(self, other)
+
+
+_bitwise_left_shift__Tensor = declare(
+    "bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise"
+)
+_bitwise_left_shift__Tensor_Scalar = declare(
+    "bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise"
+)
+_bitwise_left_shift_ = declare.overloaded(_bitwise_left_shift__Tensor)
+
+
+@stub_of(_bitwise_left_shift__Tensor)
+def bitwise_left_shift__Tensor(self, other):
+    return find2(_bitwise_left_shift__Tensor, self, other)(self, other)
+
+
+@stub_of(_bitwise_left_shift__Tensor_Scalar)
+def bitwise_left_shift__Tensor_Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _bitwise_left_shift__Tensor_Scalar.convert(1, other)
+    return find1(_bitwise_left_shift__Tensor_Scalar, self)(self, other)
+
+
+@function_of(_bitwise_left_shift_)
+def bitwise_left_shift_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _bitwise_left_shift_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return bitwise_left_shift__Tensor_Scalar(self, other)
+        return _bitwise_left_shift_.otherwise(self, other)
+    return find2(_bitwise_left_shift_, self, other)(self, other)
 
 
 _bitwise_right_shift_Tensor = declare(
@@ -250,6 +370,39 @@ def bitwise_right_shift(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_bitwise_right_shift, self, other)(self, other)
 
 
+_bitwise_right_shift__Tensor = declare(
+    "bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise"
+)
+_bitwise_right_shift__Tensor_Scalar = declare(
+    "bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise"
+)
+_bitwise_right_shift_ = declare.overloaded(_bitwise_right_shift__Tensor)
+
+
+@stub_of(_bitwise_right_shift__Tensor)
+def bitwise_right_shift__Tensor(self, other):
+    return find2(_bitwise_right_shift__Tensor, self, other)(self, other)
+
+
+@stub_of(_bitwise_right_shift__Tensor_Scalar)
+def bitwise_right_shift__Tensor_Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _bitwise_right_shift__Tensor_Scalar.convert(1, other)
+    return find1(_bitwise_right_shift__Tensor_Scalar, self)(self, other)
+
+
+@function_of(_bitwise_right_shift_)
+def bitwise_right_shift_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _bitwise_right_shift_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return bitwise_right_shift__Tensor_Scalar(self, other)
+        return _bitwise_right_shift_.otherwise(self, other)
+    return find2(_bitwise_right_shift_, self, other)(self, other)
+
+
 ___lshift___Tensor = declare(
     "__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="Tensor_out", out_tags="generated out"
 )
@@ -281,6 +434,35 @@ def __lshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
             return __lshift___Scalar(self, other)
         return ___lshift__.otherwise(self, other)
     return find2(___lshift__, self, other)(self, other)
+
+
+___ilshift___Tensor = declare("__ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+___ilshift___Scalar = declare("__ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+___ilshift__ = declare.overloaded(___ilshift___Tensor)
+
+
+@stub_of(___ilshift___Tensor)
+def __ilshift___Tensor(self, other):
+    return find2(___ilshift___Tensor, self, other)(self, other)
+
+
+@stub_of(___ilshift___Scalar)
+def __ilshift___Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = ___ilshift___Scalar.convert(1, other)
+    return find1(___ilshift___Scalar, self)(self, other)
+
+
+@function_of(___ilshift__)
+def __ilshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return ___ilshift__.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return __ilshift___Scalar(self, other)
+        return ___ilshift__.otherwise(self, other)
+    return find2(___ilshift__, self, other)(self, other)
 
 
 ___rshift___Tensor = declare(
@@ -316,6 +498,35 @@ def __rshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(___rshift__, self, other)(self, other)
 
 
+___irshift___Tensor = declare("__irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+___irshift___Scalar = declare("__irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+___irshift__ = declare.overloaded(___irshift___Tensor)
+
+
+@stub_of(___irshift___Tensor)
+def __irshift___Tensor(self, other):
+    return find2(___irshift___Tensor, self, other)(self, other)
+
+
+@stub_of(___irshift___Scalar)
+def __irshift___Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = ___irshift___Scalar.convert(1, other)
+    return find1(___irshift___Scalar, self)(self, other)
+
+
+@function_of(___irshift__)
+def __irshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return ___irshift__.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return __irshift___Scalar(self, other)
+        return ___irshift__.otherwise(self, other)
+    return find2(___irshift__, self, other)(self, other)
+
+
 _logical_and, _logical_and_default = declare.alone(
     "logical_and(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out"
 )
@@ -326,6 +537,16 @@ def logical_and(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _logical_and.call_given((self, other), named)
     return find2(_logical_and_default, self, other)(self, other)
+
+
+_logical_and_ = declare("logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_logical_and_), _logical_and_)
+def logical_and_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _logical_and_.call_given((self, other), named)
+    return find2(_logical_and_, self, other)(self, other)
 
 
 _logical_or, _logical_or_default = declare.alone(
@@ -340,6 +561,16 @@ def logical_or(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logical_or_default, self, other)(self, other)
 
 
+_logical_or_ = declare("logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_logical_or_), _logical_or_)
+def logical_or_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _logical_or_.call_given((self, other), named)
+    return find2(_logical_or_, self, other)(self, other)
+
+
 _logical_xor, _logical_xor_default = declare.alone(
     "logical_xor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out"
 )
@@ -352,6 +583,16 @@ def logical_xor(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_logical_xor_default, self, other)(self, other)
 
 
+_logical_xor_ = declare("logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_logical_xor_), _logical_xor_)
+def logical_xor_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _logical_xor_.call_given((self, other), named)
+    return find2(_logical_xor_, self, other)(self, other)
+
+
 _bitwise_not, _bitwise_not_default = declare.alone("bitwise_not(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -362,6 +603,16 @@ def bitwise_not(self=NOT_GIVEN, **named):
     return find1(_bitwise_not_default, self)(self)
 
 
+_bitwise_not_ = declare("bitwise_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_bitwise_not_), _bitwise_not_)
+def bitwise_not_(self=NOT_GIVEN, **named):
+    if named:
+        return _bitwise_not_.call_given((self,), named)
+    return find1(_bitwise_not_, self)(self)
+
+
 _logical_not, _logical_not_default = declare.alone("logical_not(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -370,6 +621,16 @@ def logical_not(self=NOT_GIVEN, **named):
     if named:
         return _logical_not.call_given((self,), named)
     return find1(_logical_not_default, self)(self)
+
+
+_logical_not_ = declare("logical_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_logical_not_), _logical_not_)
+def logical_not_(self=NOT_GIVEN, **named):
+    if named:
+        return _logical_not_.call_given((self,), named)
+    return find1(_logical_not_, self)(self)
 
 
 _isnan, _isnan_default = declare.alone(
@@ -475,6 +736,35 @@ def eq(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_eq, self, other)(self, other)
 
 
+_eq__Tensor = declare("eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_eq__Scalar = declare("eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_eq_ = declare.overloaded(_eq__Tensor)
+
+
+@stub_of(_eq__Tensor)
+def eq__Tensor(self, other):
+    return find2(_eq__Tensor, self, other)(self, other)
+
+
+@stub_of(_eq__Scalar)
+def eq__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _eq__Scalar.convert(1, other)
+    return find1(_eq__Scalar, self)(self, other)
+
+
+@function_of(_eq_)
+def eq_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _eq_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return eq__Scalar(self, other)
+        return _eq_.otherwise(self, other)
+    return find2(_eq_, self, other)(self, other)
+
+
 _ne_Tensor = declare("ne.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _ne_Scalar = declare("ne.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _ne = declare.overloaded(_ne_Tensor)
@@ -502,6 +792,35 @@ def ne(self=NOT_GIVEN, other=NOT_GIVEN, **named):
             return ne_Scalar(self, other)
         return _ne.otherwise(self, other)
     return find2(_ne, self, other)(self, other)
+
+
+_ne__Tensor = declare("ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_ne__Scalar = declare("ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_ne_ = declare.overloaded(_ne__Tensor)
+
+
+@stub_of(_ne__Tensor)
+def ne__Tensor(self, other):
+    return find2(_ne__Tensor, self, other)(self, other)
+
+
+@stub_of(_ne__Scalar)
+def ne__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _ne__Scalar.convert(1, other)
+    return find1(_ne__Scalar, self)(self, other)
+
+
+@function_of(_ne_)
+def ne_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _ne_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return ne__Scalar(self, other)
+        return _ne_.otherwise(self, other)
+    return find2(_ne_, self, other)(self, other)
 
 
 _lt_Tensor = declare("lt.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
@@ -533,6 +852,35 @@ def lt(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_lt, self, other)(self, other)
 
 
+_lt__Tensor = declare("lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_lt__Scalar = declare("lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_lt_ = declare.overloaded(_lt__Tensor)
+
+
+@stub_of(_lt__Tensor)
+def lt__Tensor(self, other):
+    return find2(_lt__Tensor, self, other)(self, other)
+
+
+@stub_of(_lt__Scalar)
+def lt__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _lt__Scalar.convert(1, other)
+    return find1(_lt__Scalar, self)(self, other)
+
+
+@function_of(_lt_)
+def lt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _lt_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return lt__Scalar(self, other)
+        return _lt_.otherwise(self, other)
+    return find2(_lt_, self, other)(self, other)
+
+
 _le_Tensor = declare("le.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _le_Scalar = declare("le.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _le = declare.overloaded(_le_Tensor)
@@ -560,6 +908,35 @@ def le(self=NOT_GIVEN, other=NOT_GIVEN, **named):
             return le_Scalar(self, other)
         return _le.otherwise(self, other)
     return find2(_le, self, other)(self, other)
+
+
+_le__Tensor = declare("le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_le__Scalar = declare("le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_le_ = declare.overloaded(_le__Tensor)
+
+
+@stub_of(_le__Tensor)
+def le__Tensor(self, other):
+    return find2(_le__Tensor, self, other)(self, other)
+
+
+@stub_of(_le__Scalar)
+def le__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _le__Scalar.convert(1, other)
+    return find1(_le__Scalar, self)(self, other)
+
+
+@function_of(_le_)
+def le_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _le_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return le__Scalar(self, other)
+        return _le_.otherwise(self, other)
+    return find2(_le_, self, other)(self, other)
 
 
 _gt_Tensor = declare("gt.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
@@ -591,6 +968,35 @@ def gt(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_gt, self, other)(self, other)
 
 
+_gt__Tensor = declare("gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_gt__Scalar = declare("gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_gt_ = declare.overloaded(_gt__Tensor)
+
+
+@stub_of(_gt__Tensor)
+def gt__Tensor(self, other):
+    return find2(_gt__Tensor, self, other)(self, other)
+
+
+@stub_of(_gt__Scalar)
+def gt__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _gt__Scalar.convert(1, other)
+    return find1(_gt__Scalar, self)(self, other)
+
+
+@function_of(_gt_)
+def gt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _gt_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return gt__Scalar(self, other)
+        return _gt_.otherwise(self, other)
+    return find2(_gt_, self, other)(self, other)
+
+
 _ge_Tensor = declare("ge.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _ge_Scalar = declare("ge.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _ge = declare.overloaded(_ge_Tensor)
@@ -618,6 +1024,35 @@ def ge(self=NOT_GIVEN, other=NOT_GIVEN, **named):
             return ge_Scalar(self, other)
         return _ge.otherwise(self, other)
     return find2(_ge, self, other)(self, other)
+
+
+_ge__Tensor = declare("ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_ge__Scalar = declare("ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_ge_ = declare.overloaded(_ge__Tensor)
+
+
+@stub_of(_ge__Tensor)
+def ge__Tensor(self, other):
+    return find2(_ge__Tensor, self, other)(self, other)
+
+
+@stub_of(_ge__Scalar)
+def ge__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _ge__Scalar.convert(1, other)
+    return find1(_ge__Scalar, self)(self, other)
+
+
+@function_of(_ge_)
+def ge_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _ge_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return ge__Scalar(self, other)
+        return _ge_.otherwise(self, other)
+    return find2(_ge_, self, other)(self, other)
 
 
 _isin_Tensor_Tensor = declare(
@@ -727,438 +1162,3 @@ def equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _equal.call_given((self, other), named)
     return find2(_equal, self, other)(self, other)
-
-
-_bitwise_and__Tensor = declare("bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-_bitwise_and__Scalar = declare("bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
-_bitwise_and_ = declare.overloaded(_bitwise_and__Tensor)
-
-
-@stub_of(_bitwise_and__Tensor)
-def bitwise_and__Tensor(self, other):
-    return find2(_bitwise_and__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_and__Scalar)
-def bitwise_and__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_and__Scalar.convert(1, other)
-    return find1(_bitwise_and__Scalar, self)(self, other)
-
-
-@function_of(_bitwise_and_)
-def bitwise_and_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_and_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_and__Scalar(self, other)
-        return _bitwise_and_.otherwise(self, other)
-    return find2(_bitwise_and_, self, other)(self, other)
-
-
-_bitwise_or__Tensor = declare("bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-_bitwise_or__Scalar = declare("bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
-_bitwise_or_ = declare.overloaded(_bitwise_or__Tensor)
-
-
-@stub_of(_bitwise_or__Tensor)
-def bitwise_or__Tensor(self, other):
-    return find2(_bitwise_or__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_or__Scalar)
-def bitwise_or__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_or__Scalar.convert(1, other)
-    return find1(_bitwise_or__Scalar, self)(self, other)
-
-
-@function_of(_bitwise_or_)
-def bitwise_or_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_or_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_or__Scalar(self, other)
-        return _bitwise_or_.otherwise(self, other)
-    return find2(_bitwise_or_, self, other)(self, other)
-
-
-_bitwise_xor__Tensor = declare("bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-_bitwise_xor__Scalar = declare("bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
-_bitwise_xor_ = declare.overloaded(_bitwise_xor__Tensor)
-
-
-@stub_of(_bitwise_xor__Tensor)
-def bitwise_xor__Tensor(self, other):
-    return find2(_bitwise_xor__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_xor__Scalar)
-def bitwise_xor__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_xor__Scalar.convert(1, other)
-    return find1(_bitwise_xor__Scalar, self)(self, other)
-
-
-@function_of(_bitwise_xor_)
-def bitwise_xor_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_xor_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_xor__Scalar(self, other)
-        return _bitwise_xor_.otherwise(self, other)
-    return find2(_bitwise_xor_, self, other)(self, other)
-
-
-_bitwise_left_shift__Tensor = declare(
-    "bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise"
-)
-_bitwise_left_shift__Tensor_Scalar = declare(
-    "bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise"
-)
-_bitwise_left_shift_ = declare.overloaded(_bitwise_left_shift__Tensor)
-
-
-@stub_of(_bitwise_left_shift__Tensor)
-def bitwise_left_shift__Tensor(self, other):
-    return find2(_bitwise_left_shift__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_left_shift__Tensor_Scalar)
-def bitwise_left_shift__Tensor_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_left_shift__Tensor_Scalar.convert(1, other)
-    return find1(_bitwise_left_shift__Tensor_Scalar, self)(self, other)
-
-
-@function_of(_bitwise_left_shift_)
-def bitwise_left_shift_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_left_shift_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_left_shift__Tensor_Scalar(self, other)
-        return _bitwise_left_shift_.otherwise(self, other)
-    return find2(_bitwise_left_shift_, self, other)(self, other)
-
-
-_bitwise_right_shift__Tensor = declare(
-    "bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise"
-)
-_bitwise_right_shift__Tensor_Scalar = declare(
-    "bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise"
-)
-_bitwise_right_shift_ = declare.overloaded(_bitwise_right_shift__Tensor)
-
-
-@stub_of(_bitwise_right_shift__Tensor)
-def bitwise_right_shift__Tensor(self, other):
-    return find2(_bitwise_right_shift__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_right_shift__Tensor_Scalar)
-def bitwise_right_shift__Tensor_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_right_shift__Tensor_Scalar.convert(1, other)
-    return find1(_bitwise_right_shift__Tensor_Scalar, self)(self, other)
-
-
-@function_of(_bitwise_right_shift_)
-def bitwise_right_shift_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_right_shift_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_right_shift__Tensor_Scalar(self, other)
-        return _bitwise_right_shift_.otherwise(self, other)
-    return find2(_bitwise_right_shift_, self, other)(self, other)
-
-
-___ilshift___Tensor = declare("__ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-___ilshift___Scalar = declare("__ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
-___ilshift__ = declare.overloaded(___ilshift___Tensor)
-
-
-@stub_of(___ilshift___Tensor)
-def __ilshift___Tensor(self, other):
-    return find2(___ilshift___Tensor, self, other)(self, other)
-
-
-@stub_of(___ilshift___Scalar)
-def __ilshift___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___ilshift___Scalar.convert(1, other)
-    return find1(___ilshift___Scalar, self)(self, other)
-
-
-@function_of(___ilshift__)
-def __ilshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___ilshift__.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ilshift___Scalar(self, other)
-        return ___ilshift__.otherwise(self, other)
-    return find2(___ilshift__, self, other)(self, other)
-
-
-___irshift___Tensor = declare("__irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-___irshift___Scalar = declare("__irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
-___irshift__ = declare.overloaded(___irshift___Tensor)
-
-
-@stub_of(___irshift___Tensor)
-def __irshift___Tensor(self, other):
-    return find2(___irshift___Tensor, self, other)(self, other)
-
-
-@stub_of(___irshift___Scalar)
-def __irshift___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___irshift___Scalar.convert(1, other)
-    return find1(___irshift___Scalar, self)(self, other)
-
-
-@function_of(___irshift__)
-def __irshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___irshift__.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __irshift___Scalar(self, other)
-        return ___irshift__.otherwise(self, other)
-    return find2(___irshift__, self, other)(self, other)
-
-
-_logical_and_ = declare("logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logical_and_), _logical_and_)
-def logical_and_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logical_and_.call_given((self, other), named)
-    return find2(_logical_and_, self, other)(self, other)
-
-
-_logical_or_ = declare("logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logical_or_), _logical_or_)
-def logical_or_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logical_or_.call_given((self, other), named)
-    return find2(_logical_or_, self, other)(self, other)
-
-
-_logical_xor_ = declare("logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logical_xor_), _logical_xor_)
-def logical_xor_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logical_xor_.call_given((self, other), named)
-    return find2(_logical_xor_, self, other)(self, other)
-
-
-_bitwise_not_ = declare("bitwise_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_bitwise_not_), _bitwise_not_)
-def bitwise_not_(self=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_not_.call_given((self,), named)
-    return find1(_bitwise_not_, self)(self)
-
-
-_logical_not_ = declare("logical_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logical_not_), _logical_not_)
-def logical_not_(self=NOT_GIVEN, **named):
-    if named:
-        return _logical_not_.call_given((self,), named)
-    return find1(_logical_not_, self)(self)
-
-
-_eq__Tensor = declare("eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-_eq__Scalar = declare("eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
-_eq_ = declare.overloaded(_eq__Tensor)
-
-
-@stub_of(_eq__Tensor)
-def eq__Tensor(self, other):
-    return find2(_eq__Tensor, self, other)(self, other)
-
-
-@stub_of(_eq__Scalar)
-def eq__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _eq__Scalar.convert(1, other)
-    return find1(_eq__Scalar, self)(self, other)
-
-
-@function_of(_eq_)
-def eq_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _eq_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return eq__Scalar(self, other)
-        return _eq_.otherwise(self, other)
-    return find2(_eq_, self, other)(self, other)
-
-
-_ne__Tensor = declare("ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-_ne__Scalar = declare("ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
-_ne_ = declare.overloaded(_ne__Tensor)
-
-
-@stub_of(_ne__Tensor)
-def ne__Tensor(self, other):
-    return find2(_ne__Tensor, self, other)(self, other)
-
-
-@stub_of(_ne__Scalar)
-def ne__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _ne__Scalar.convert(1, other)
-    return find1(_ne__Scalar, self)(self, other)
-
-
-@function_of(_ne_)
-def ne_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _ne_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ne__Scalar(self, other)
-        return _ne_.otherwise(self, other)
-    return find2(_ne_, self, other)(self, other)
-
-
-_lt__Tensor = declare("lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-_lt__Scalar = declare("lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
-_lt_ = declare.overloaded(_lt__Tensor)
-
-
-@stub_of(_lt__Tensor)
-def lt__Tensor(self, other):
-    return find2(_lt__Tensor, self, other)(self, other)
-
-
-@stub_of(_lt__Scalar)
-def lt__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _lt__Scalar.convert(1, other)
-    return find1(_lt__Scalar, self)(self, other)
-
-
-@function_of(_lt_)
-def lt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _lt_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lt__Scalar(self, other)
-        return _lt_.otherwise(self, other)
-    return find2(_lt_, self, other)(self, other)
-
-
-_le__Tensor = declare("le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-_le__Scalar = declare("le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
-_le_ = declare.overloaded(_le__Tensor)
-
-
-@stub_of(_le__Tensor)
-def le__Tensor(self, other):
-    return find2(_le__Tensor, self, other)(self, other)
-
-
-@stub_of(_le__Scalar)
-def le__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _le__Scalar.convert(1, other)
-    return find1(_le__Scalar, self)(self, other)
-
-
-@function_of(_le_)
-def le_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _le_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return le__Scalar(self, other)
-        return _le_.otherwise(self, other)
-    return find2(_le_, self, other)(self, other)
-
-
-_gt__Tensor = declare("gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-_gt__Scalar = declare("gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
-_gt_ = declare.overloaded(_gt__Tensor)
-
-
-@stub_of(_gt__Tensor)
-def gt__Tensor(self, other):
-    return find2(_gt__Tensor, self, other)(self, other)
-
-
-@stub_of(_gt__Scalar)
-def gt__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _gt__Scalar.convert(1, other)
-    return find1(_gt__Scalar, self)(self, other)
-
-
-@function_of(_gt_)
-def gt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _gt_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return gt__Scalar(self, other)
-        return _gt_.otherwise(self, other)
-    return find2(_gt_, self, other)(self, other)
-
-
-_ge__Tensor = declare("ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-_ge__Scalar = declare("ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
-_ge_ = declare.overloaded(_ge__Tensor)
-
-
-@stub_of(_ge__Tensor)
-def ge__Tensor(self, other):
-    return find2(_ge__Tensor, self, other)(self, other)
-
-
-@stub_of(_ge__Scalar)
-def ge__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _ge__Scalar.convert(1, other)
-    return find1(_ge__Scalar, self)(self, other)
-
-
-@function_of(_ge_)
-def ge_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _ge_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ge__Scalar(self, other)
-        return _ge_.otherwise(self, other)
-    return find2(_ge_, self, other)(self, other)

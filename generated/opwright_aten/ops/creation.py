@@ -1664,6 +1664,18 @@ def copy(self=NOT_GIVEN, src=NOT_GIVEN, non_blocking=False, **named):
     return find2(_copy_default, self, src)(self, src, non_blocking)
 
 
+_copy_ = declare("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_copy_), _copy_)
+def copy_(self=NOT_GIVEN, src=NOT_GIVEN, non_blocking=False, **named):
+    if named:
+        return _copy_.call_given((self, src, non_blocking), named)
+    if type(non_blocking) is not bool:
+        non_blocking = _copy_.convert(2, non_blocking)
+    return find2(_copy_, self, src)(self, src, non_blocking)
+
+
 _fill_Scalar = declare(
     "fill.Scalar(Tensor self, Scalar value) -> Tensor", "core", out="Scalar_out", out_tags="generated out"
 )
@@ -1695,6 +1707,35 @@ def fill(self=NOT_GIVEN, value=NOT_GIVEN, **named):
     return find2(_fill, self, value)(self, value)
 
 
+_fill__Scalar = declare("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", "inplace")
+_fill__Tensor = declare("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", "inplace")
+_fill_ = declare.overloaded(_fill__Tensor)
+
+
+@stub_of(_fill__Scalar)
+def fill__Scalar(self, value):
+    if type(value) is not int and type(value) is not float:
+        value = _fill__Scalar.convert(1, value)
+    return find1(_fill__Scalar, self)(self, value)
+
+
+@stub_of(_fill__Tensor)
+def fill__Tensor(self, value):
+    return find2(_fill__Tensor, self, value)(self, value)
+
+
+@function_of(_fill_)
+def fill_(self=NOT_GIVEN, value=NOT_GIVEN, **named):
+    if named:
+        return _fill_.call_given((self, value), named)
+    kind = type(value)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return fill__Scalar(self, value)
+        return _fill_.otherwise(self, value)
+    return find2(_fill_, self, value)(self, value)
+
+
 _zero, _zero_default = declare.alone("zero(Tensor self) -> Tensor", "generated", out="out")
 
 
@@ -1703,6 +1744,16 @@ def zero(self=NOT_GIVEN, **named):
     if named:
         return _zero.call_given((self,), named)
     return find1(_zero_default, self)(self)
+
+
+_zero_ = declare("zero_(Tensor(a!) self) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_zero_), _zero_)
+def zero_(self=NOT_GIVEN, **named):
+    if named:
+        return _zero_.call_given((self,), named)
+    return find1(_zero_, self)(self)
 
 
 _clone, _clone_default = declare.alone(
@@ -2013,54 +2064,3 @@ def _local_scalar_dense(self=NOT_GIVEN, **named):
     if named:
         return __local_scalar_dense.call_given((self,), named)
     return find1(__local_scalar_dense, self)(self)
-
-
-_copy_ = declare("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_copy_), _copy_)
-def copy_(self=NOT_GIVEN, src=NOT_GIVEN, non_blocking=False, **named):
-    if named:
-        return _copy_.call_given((self, src, non_blocking), named)
-    if type(non_blocking) is not bool:
-        non_blocking = _copy_.convert(2, non_blocking)
-    return find2(_copy_, self, src)(self, src, non_blocking)
-
-
-_fill__Scalar = declare("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", "inplace")
-_fill__Tensor = declare("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", "inplace")
-_fill_ = declare.overloaded(_fill__Tensor)
-
-
-@stub_of(_fill__Scalar)
-def fill__Scalar(self, value):
-    if type(value) is not int and type(value) is not float:
-        value = _fill__Scalar.convert(1, value)
-    return find1(_fill__Scalar, self)(self, value)
-
-
-@stub_of(_fill__Tensor)
-def fill__Tensor(self, value):
-    return find2(_fill__Tensor, self, value)(self, value)
-
-
-@function_of(_fill_)
-def fill_(self=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _fill_.call_given((self, value), named)
-    kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fill__Scalar(self, value)
-        return _fill_.otherwise(self, value)
-    return find2(_fill_, self, value)(self, value)
-
-
-_zero_ = declare("zero_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_zero_), _zero_)
-def zero_(self=NOT_GIVEN, **named):
-    if named:
-        return _zero_.call_given((self,), named)
-    return find1(_zero_, self)(self)

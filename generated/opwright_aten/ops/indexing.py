@@ -83,6 +83,20 @@ def index_put(self=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, accumulate=Fa
     return find_items(_index_put_default, (self, values), indices)(self, indices, values, accumulate)
 
 
+_index_put_ = declare(
+    "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)", "inplace"
+)
+
+
+@function_of(Overloaded(_index_put_), _index_put_)
+def index_put_(self=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, accumulate=False, **named):
+    if named:
+        return _index_put_.call_given((self, indices, values, accumulate), named)
+    if type(accumulate) is not bool:
+        accumulate = _index_put_.convert(3, accumulate)
+    return find_items(_index_put_, (self, values), indices)(self, indices, values, accumulate)
+
+
 _index_select, _index_select_default = declare.alone(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor", "core", out="out"
 )
@@ -165,6 +179,18 @@ def put(self=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, accumulate=False, **n
     return find3(_put_default, self, index, source)(self, index, source, accumulate)
 
 
+_put_ = declare("put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_put_), _put_)
+def put_(self=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, accumulate=False, **named):
+    if named:
+        return _put_.call_given((self, index, source, accumulate), named)
+    if type(accumulate) is not bool:
+        accumulate = _put_.convert(3, accumulate)
+    return find3(_put_, self, index, source)(self, index, source, accumulate)
+
+
 _scatter_src = declare("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", "core", out="src_out")
 _scatter_value = declare(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "core", out="value_out"
@@ -226,6 +252,67 @@ def scatter(*args, **kwargs):
     return _scatter.call(args, kwargs)
 
 
+_scatter__src = declare("scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)", "inplace")
+_scatter__value = declare(
+    "scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)", "inplace"
+)
+_scatter__reduce = declare(
+    "scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)", "inplace"
+)
+_scatter__value_reduce = declare(
+    "scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)",
+    "inplace",
+)
+_scatter_ = declare.overloaded(_scatter__src)
+
+
+@stub_of(_scatter__src)
+def scatter__src(self, dim, index, src):
+    if type(dim) is not int:
+        dim = _scatter__src.convert(1, dim)
+    return find3(_scatter__src, self, index, src)(self, dim, index, src)
+
+
+@stub_of(_scatter__value)
+def scatter__value(self, dim, index, value):
+    if type(dim) is not int:
+        dim = _scatter__value.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _scatter__value.convert(3, value)
+    return find2(_scatter__value, self, index)(self, dim, index, value)
+
+
+@stub_of(_scatter__reduce)
+def scatter__reduce(self, dim, index, src, *, reduce):
+    if type(dim) is not int:
+        dim = _scatter__reduce.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _scatter__reduce.convert(4, reduce)
+    return find3(_scatter__reduce, self, index, src)(self, dim, index, src, reduce)
+
+
+@stub_of(_scatter__value_reduce)
+def scatter__value_reduce(self, dim, index, value, *, reduce):
+    if type(dim) is not int:
+        dim = _scatter__value_reduce.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _scatter__value_reduce.convert(3, value)
+    if type(reduce) is not str:
+        reduce = _scatter__value_reduce.convert(4, reduce)
+    return find2(_scatter__value_reduce, self, index)(self, dim, index, value, reduce)
+
+
+@function_of(_scatter_)
+def scatter_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 4 and type(args[3]) is Tensor:
+            return scatter__src(*args)
+        if count == 4 and type(args[0]) is Tensor and (type(args[3]) is float or type(args[3]) is int):
+            return scatter__value(*args)
+    return _scatter_.call(args, kwargs)
+
+
 _scatter_add, _scatter_add_default = declare.alone(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", "core", out="out"
 )
@@ -238,6 +325,18 @@ def scatter_add(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, *
     if type(dim) is not int:
         dim = _scatter_add_default.convert(1, dim)
     return find3(_scatter_add_default, self, index, src)(self, dim, index, src)
+
+
+_scatter_add_ = declare("scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_scatter_add_), _scatter_add_)
+def scatter_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, **named):
+    if named:
+        return _scatter_add_.call_given((self, dim, index, src), named)
+    if type(dim) is not int:
+        dim = _scatter_add_.convert(1, dim)
+    return find3(_scatter_add_, self, index, src)(self, dim, index, src)
 
 
 _scatter_reduce, _scatter_reduce_two = declare.alone(
@@ -263,6 +362,28 @@ def scatter_reduce(
     return find3(_scatter_reduce_two, self, index, src)(self, dim, index, src, reduce, include_self)
 
 
+_scatter_reduce__two = declare(
+    "scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
+    "-> Tensor(a!)",
+    "inplace",
+)
+
+
+@function_of(Overloaded(_scatter_reduce__two), _scatter_reduce__two)
+def scatter_reduce_(
+    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, reduce=NOT_GIVEN, *, include_self=True, **named
+):
+    if named:
+        return _scatter_reduce__two.call_given((self, dim, index, src, reduce, include_self), named)
+    if type(dim) is not int:
+        dim = _scatter_reduce__two.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _scatter_reduce__two.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _scatter_reduce__two.convert(5, include_self)
+    return find3(_scatter_reduce__two, self, index, src)(self, dim, index, src, reduce, include_self)
+
+
 _index_add, _index_add_default = declare.alone(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", out="out"
 )
@@ -277,6 +398,22 @@ def index_add(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, 
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _index_add_default.convert(4, alpha)
     return find3(_index_add_default, self, index, source)(self, dim, index, source, alpha)
+
+
+_index_add_ = declare(
+    "index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)", "inplace"
+)
+
+
+@function_of(Overloaded(_index_add_), _index_add_)
+def index_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, *, alpha=1, **named):
+    if named:
+        return _index_add_.call_given((self, dim, index, source, alpha), named)
+    if type(dim) is not int:
+        dim = _index_add_.convert(1, dim)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _index_add_.convert(4, alpha)
+    return find3(_index_add_, self, index, source)(self, dim, index, source, alpha)
 
 
 _index_reduce, _index_reduce_default = declare.alone(
@@ -300,6 +437,28 @@ def index_reduce(
     return find3(_index_reduce_default, self, index, source)(self, dim, index, source, reduce, include_self)
 
 
+_index_reduce_ = declare(
+    "index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
+    "Tensor(a!)",
+    "inplace",
+)
+
+
+@function_of(Overloaded(_index_reduce_), _index_reduce_)
+def index_reduce_(
+    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, reduce=NOT_GIVEN, *, include_self=True, **named
+):
+    if named:
+        return _index_reduce_.call_given((self, dim, index, source, reduce, include_self), named)
+    if type(dim) is not int:
+        dim = _index_reduce_.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _index_reduce_.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _index_reduce_.convert(5, include_self)
+    return find3(_index_reduce_, self, index, source)(self, dim, index, source, reduce, include_self)
+
+
 _index_copy, _index_copy_default = declare.alone(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", out="out"
 )
@@ -312,6 +471,18 @@ def index_copy(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN,
     if type(dim) is not int:
         dim = _index_copy_default.convert(1, dim)
     return find3(_index_copy_default, self, index, source)(self, dim, index, source)
+
+
+_index_copy_ = declare("index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_index_copy_), _index_copy_)
+def index_copy_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, **named):
+    if named:
+        return _index_copy_.call_given((self, dim, index, source), named)
+    if type(dim) is not int:
+        dim = _index_copy_.convert(1, dim)
+    return find3(_index_copy_, self, index, source)(self, dim, index, source)
 
 
 _index_fill_int_Scalar = declare(
@@ -357,6 +528,45 @@ def index_fill(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN, 
     return find3(_index_fill, self, index, value)(self, dim, index, value)
 
 
+_index_fill__int_Scalar = declare(
+    "index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)", "inplace"
+)
+_index_fill__int_Tensor = declare(
+    "index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)", "inplace"
+)
+_index_fill_ = declare.overloaded(_index_fill__int_Tensor)
+
+
+@stub_of(_index_fill__int_Scalar)
+def index_fill__int_Scalar(self, dim, index, value):
+    if type(dim) is not int:
+        dim = _index_fill__int_Scalar.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _index_fill__int_Scalar.convert(3, value)
+    return find2(_index_fill__int_Scalar, self, index)(self, dim, index, value)
+
+
+@stub_of(_index_fill__int_Tensor)
+def index_fill__int_Tensor(self, dim, index, value):
+    if type(dim) is not int:
+        dim = _index_fill__int_Tensor.convert(1, dim)
+    return find3(_index_fill__int_Tensor, self, index, value)(self, dim, index, value)
+
+
+@function_of(_index_fill_)
+def index_fill_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN, **named):
+    if named:
+        return _index_fill_.call_given((self, dim, index, value), named)
+    kind = type(value)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return index_fill__int_Scalar(self, dim, index, value)
+        return _index_fill_.otherwise(self, dim, index, value)
+    if type(dim) is not int:
+        dim = _index_fill__int_Tensor.convert(1, dim)
+    return find3(_index_fill_, self, index, value)(self, dim, index, value)
+
+
 _masked_scatter, _masked_scatter_default = declare.alone(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "core", out="out", out_tags="generated out"
 )
@@ -367,6 +577,16 @@ def masked_scatter(self=NOT_GIVEN, mask=NOT_GIVEN, source=NOT_GIVEN, **named):
     if named:
         return _masked_scatter.call_given((self, mask, source), named)
     return find3(_masked_scatter_default, self, mask, source)(self, mask, source)
+
+
+_masked_scatter_ = declare("masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_masked_scatter_), _masked_scatter_)
+def masked_scatter_(self=NOT_GIVEN, mask=NOT_GIVEN, source=NOT_GIVEN, **named):
+    if named:
+        return _masked_scatter_.call_given((self, mask, source), named)
+    return find3(_masked_scatter_, self, mask, source)(self, mask, source)
 
 
 _masked_fill_Scalar = declare(
@@ -403,6 +623,39 @@ def masked_fill(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, **named):
             return masked_fill_Scalar(self, mask, value)
         return _masked_fill.otherwise(self, mask, value)
     return find3(_masked_fill, self, mask, value)(self, mask, value)
+
+
+_masked_fill__Scalar = declare(
+    "masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)", "inplace"
+)
+_masked_fill__Tensor = declare(
+    "masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)", "inplace"
+)
+_masked_fill_ = declare.overloaded(_masked_fill__Tensor)
+
+
+@stub_of(_masked_fill__Scalar)
+def masked_fill__Scalar(self, mask, value):
+    if type(value) is not int and type(value) is not float:
+        value = _masked_fill__Scalar.convert(2, value)
+    return find2(_masked_fill__Scalar, self, mask)(self, mask, value)
+
+
+@stub_of(_masked_fill__Tensor)
+def masked_fill__Tensor(self, mask, value):
+    return find3(_masked_fill__Tensor, self, mask, value)(self, mask, value)
+
+
+@function_of(_masked_fill_)
+def masked_fill_(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, **named):
+    if named:
+        return _masked_fill_.call_given((self, mask, value), named)
+    kind = type(value)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return masked_fill__Scalar(self, mask, value)
+        return _masked_fill_.otherwise(self, mask, value)
+    return find3(_masked_fill_, self, mask, value)(self, mask, value)
 
 
 _masked_select, _masked_select_default = declare.alone(
@@ -480,6 +733,18 @@ def tril(self=NOT_GIVEN, diagonal=0, **named):
     return find1(_tril_default, self)(self, diagonal)
 
 
+_tril_ = declare("tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_tril_), _tril_)
+def tril_(self=NOT_GIVEN, diagonal=0, **named):
+    if named:
+        return _tril_.call_given((self, diagonal), named)
+    if type(diagonal) is not int:
+        diagonal = _tril_.convert(1, diagonal)
+    return find1(_tril_, self)(self, diagonal)
+
+
 _triu, _triu_default = declare.alone("triu(Tensor self, SymInt diagonal=0) -> Tensor", out="out")
 
 
@@ -490,6 +755,18 @@ def triu(self=NOT_GIVEN, diagonal=0, **named):
     if type(diagonal) is not int:
         diagonal = _triu_default.convert(1, diagonal)
     return find1(_triu_default, self)(self, diagonal)
+
+
+_triu_ = declare("triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_triu_), _triu_)
+def triu_(self=NOT_GIVEN, diagonal=0, **named):
+    if named:
+        return _triu_.call_given((self, diagonal), named)
+    if type(diagonal) is not int:
+        diagonal = _triu_.convert(1, diagonal)
+    return find1(_triu_, self)(self, diagonal)
 
 
 __unsafe_masked_index = declare(
@@ -516,280 +793,3 @@ def _unsafe_masked_index_put_accumulate(self=NOT_GIVEN, mask=NOT_GIVEN, indices=
     if named:
         return __unsafe_masked_index_put_accumulate.call_given((self, mask, indices, values), named)
     return find_items(__unsafe_masked_index_put_accumulate, (self, mask, values), indices)(self, mask, indices, values)
-
-
-_index_put_ = declare(
-    "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)", "inplace"
-)
-
-
-@function_of(Overloaded(_index_put_), _index_put_)
-def index_put_(self=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, accumulate=False, **named):
-    if named:
-        return _index_put_.call_given((self, indices, values, accumulate), named)
-    if type(accumulate) is not bool:
-        accumulate = _index_put_.convert(3, accumulate)
-    return find_items(_index_put_, (self, values), indices)(self, indices, values, accumulate)
-
-
-_put_ = declare("put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_put_), _put_)
-def put_(self=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, accumulate=False, **named):
-    if named:
-        return _put_.call_given((self, index, source, accumulate), named)
-    if type(accumulate) is not bool:
-        accumulate = _put_.convert(3, accumulate)
-    return find3(_put_, self, index, source)(self, index, source, accumulate)
-
-
-_scatter__src = declare("scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)", "inplace")
-_scatter__value = declare(
-    "scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)", "inplace"
-)
-_scatter__reduce = declare(
-    "scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)", "inplace"
-)
-_scatter__value_reduce = declare(
-    "scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)",
-    "inplace",
-)
-_scatter_ = declare.overloaded(_scatter__src)
-
-
-@stub_of(_scatter__src)
-def scatter__src(self, dim, index, src):
-    if type(dim) is not int:
-        dim = _scatter__src.convert(1, dim)
-    return find3(_scatter__src, self, index, src)(self, dim, index, src)
-
-
-@stub_of(_scatter__value)
-def scatter__value(self, dim, index, value):
-    if type(dim) is not int:
-        dim = _scatter__value.convert(1, dim)
-    if type(value) is not int and type(value) is not float:
-        value = _scatter__value.convert(3, value)
-    return find2(_scatter__value, self, index)(self, dim, index, value)
-
-
-@stub_of(_scatter__reduce)
-def scatter__reduce(self, dim, index, src, *, reduce):
-    if type(dim) is not int:
-        dim = _scatter__reduce.convert(1, dim)
-    if type(reduce) is not str:
-        reduce = _scatter__reduce.convert(4, reduce)
-    return find3(_scatter__reduce, self, index, src)(self, dim, index, src, reduce)
-
-
-@stub_of(_scatter__value_reduce)
-def scatter__value_reduce(self, dim, index, value, *, reduce):
-    if type(dim) is not int:
-        dim = _scatter__value_reduce.convert(1, dim)
-    if type(value) is not int and type(value) is not float:
-        value = _scatter__value_reduce.convert(3, value)
-    if type(reduce) is not str:
-        reduce = _scatter__value_reduce.convert(4, reduce)
-    return find2(_scatter__value_reduce, self, index)(self, dim, index, value, reduce)
-
-
-@function_of(_scatter_)
-def scatter_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 4 and type(args[3]) is Tensor:
-            return scatter__src(*args)
-        if count == 4 and type(args[0]) is Tensor and (type(args[3]) is float or type(args[3]) is int):
-            return scatter__value(*args)
-    return _scatter_.call(args, kwargs)
-
-
-_scatter_add_ = declare("scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_scatter_add_), _scatter_add_)
-def scatter_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, **named):
-    if named:
-        return _scatter_add_.call_given((self, dim, index, src), named)
-    if type(dim) is not int:
-        dim = _scatter_add_.convert(1, dim)
-    return find3(_scatter_add_, self, index, src)(self, dim, index, src)
-
-
-_scatter_reduce__two = declare(
-    "scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
-    "-> Tensor(a!)",
-    "inplace",
-)
-
-
-@function_of(Overloaded(_scatter_reduce__two), _scatter_reduce__two)
-def scatter_reduce_(
-    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, reduce=NOT_GIVEN, *, include_self=True, **named
-):
-    if named:
-        return _scatter_reduce__two.call_given((self, dim, index, src, reduce, include_self), named)
-    if type(dim) is not int:
-        dim = _scatter_reduce__two.convert(1, dim)
-    if type(reduce) is not str:
-        reduce = _scatter_reduce__two.convert(4, reduce)
-    if type(include_self) is not bool:
-        include_self = _scatter_reduce__two.convert(5, include_self)
-    return find3(_scatter_reduce__two, self, index, src)(self, dim, index, src, reduce, include_self)
-
-
-_index_add_ = declare(
-    "index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)", "inplace"
-)
-
-
-@function_of(Overloaded(_index_add_), _index_add_)
-def index_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, *, alpha=1, **named):
-    if named:
-        return _index_add_.call_given((self, dim, index, source, alpha), named)
-    if type(dim) is not int:
-        dim = _index_add_.convert(1, dim)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _index_add_.convert(4, alpha)
-    return find3(_index_add_, self, index, source)(self, dim, index, source, alpha)
-
-
-_index_reduce_ = declare(
-    "index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
-    "Tensor(a!)",
-    "inplace",
-)
-
-
-@function_of(Overloaded(_index_reduce_), _index_reduce_)
-def index_reduce_(
-    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, reduce=NOT_GIVEN, *, include_self=True, **named
-):
-    if named:
-        return _index_reduce_.call_given((self, dim, index, source, reduce, include_self), named)
-    if type(dim) is not int:
-        dim = _index_reduce_.convert(1, dim)
-    if type(reduce) is not str:
-        reduce = _index_reduce_.convert(4, reduce)
-    if type(include_self) is not bool:
-        include_self = _index_reduce_.convert(5, include_self)
-    return find3(_index_reduce_, self, index, source)(self, dim, index, source, reduce, include_self)
-
-
-_index_copy_ = declare("index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_index_copy_), _index_copy_)
-def index_copy_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, **named):
-    if named:
-        return _index_copy_.call_given((self, dim, index, source), named)
-    if type(dim) is not int:
-        dim = _index_copy_.convert(1, dim)
-    return find3(_index_copy_, self, index, source)(self, dim, index, source)
-
-
-_index_fill__int_Scalar = declare(
-    "index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)", "inplace"
-)
-_index_fill__int_Tensor = declare(
-    "index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)", "inplace"
-)
-_index_fill_ = declare.overloaded(_index_fill__int_Tensor)
-
-
-@stub_of(_index_fill__int_Scalar)
-def index_fill__int_Scalar(self, dim, index, value):
-    if type(dim) is not int:
-        dim = _index_fill__int_Scalar.convert(1, dim)
-    if type(value) is not int and type(value) is not float:
-        value = _index_fill__int_Scalar.convert(3, value)
-    return find2(_index_fill__int_Scalar, self, index)(self, dim, index, value)
-
-
-@stub_of(_index_fill__int_Tensor)
-def index_fill__int_Tensor(self, dim, index, value):
-    if type(dim) is not int:
-        dim = _index_fill__int_Tensor.convert(1, dim)
-    return find3(_index_fill__int_Tensor, self, index, value)(self, dim, index, value)
-
-
-@function_of(_index_fill_)
-def index_fill_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _index_fill_.call_given((self, dim, index, value), named)
-    kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return index_fill__int_Scalar(self, dim, index, value)
-        return _index_fill_.otherwise(self, dim, index, value)
-    if type(dim) is not int:
-        dim = _index_fill__int_Tensor.convert(1, dim)
-    return find3(_index_fill_, self, index, value)(self, dim, index, value)
-
-
-_masked_scatter_ = declare("masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_masked_scatter_), _masked_scatter_)
-def masked_scatter_(self=NOT_GIVEN, mask=NOT_GIVEN, source=NOT_GIVEN, **named):
-    if named:
-        return _masked_scatter_.call_given((self, mask, source), named)
-    return find3(_masked_scatter_, self, mask, source)(self, mask, source)
-
-
-_masked_fill__Scalar = declare(
-    "masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)", "inplace"
-)
-_masked_fill__Tensor = declare(
-    "masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)", "inplace"
-)
-_masked_fill_ = declare.overloaded(_masked_fill__Tensor)
-
-
-@stub_of(_masked_fill__Scalar)
-def masked_fill__Scalar(self, mask, value):
-    if type(value) is not int and type(value) is not float:
-        value = _masked_fill__Scalar.convert(2, value)
-    return find2(_masked_fill__Scalar, self, mask)(self, mask, value)
-
-
-@stub_of(_masked_fill__Tensor)
-def masked_fill__Tensor(self, mask, value):
-    return find3(_masked_fill__Tensor, self, mask, value)(self, mask, value)
-
-
-@function_of(_masked_fill_)
-def masked_fill_(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _masked_fill_.call_given((self, mask, value), named)
-    kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return masked_fill__Scalar(self, mask, value)
-        return _masked_fill_.otherwise(self, mask, value)
-    return find3(_masked_fill_, self, mask, value)(self, mask, value)
-
-
-_tril_ = declare("tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_tril_), _tril_)
-def tril_(self=NOT_GIVEN, diagonal=0, **named):
-    if named:
-        return _tril_.call_given((self, diagonal), named)
-    if type(diagonal) is not int:
-        diagonal = _tril_.convert(1, diagonal)
-    return find1(_tril_, self)(self, diagonal)
-
-
-_triu_ = declare("triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_triu_), _triu_)
-def triu_(self=NOT_GIVEN, diagonal=0, **named):
-    if named:
-        return _triu_.call_given((self, diagonal), named)
-    if type(diagonal) is not int:
-        diagonal = _triu_.convert(1, diagonal)
-    return find1(_triu_, self)(self, diagonal)

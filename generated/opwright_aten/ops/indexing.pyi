@@ -3,58 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Scalar, Tensor
 
-__all__ = [
-    "_unsafe_index",
-    "_unsafe_masked_index",
-    "_unsafe_masked_index_put_accumulate",
-    "argwhere",
-    "cat",
-    "gather",
-    "index",
-    "index_add",
-    "index_add_",
-    "index_copy",
-    "index_copy_",
-    "index_fill",
-    "index_fill_",
-    "index_put",
-    "index_put_",
-    "index_reduce",
-    "index_reduce_",
-    "index_select",
-    "masked_fill",
-    "masked_fill_",
-    "masked_scatter",
-    "masked_scatter_",
-    "masked_select",
-    "nonzero",
-    "nonzero_numpy",
-    "nonzero_static",
-    "put",
-    "put_",
-    "scatter",
-    "scatter_",
-    "scatter_add",
-    "scatter_add_",
-    "scatter_reduce",
-    "scatter_reduce_",
-    "stack",
-    "take",
-    "take_along_dim",
-    "tril",
-    "tril_",
-    "triu",
-    "triu_",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def cat(tensors: Sequence[A], dim: int = 0) -> A: ...
@@ -98,6 +54,10 @@ def index_put(
 def index_put(
     self: TensorLike, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False, *, out: A
 ) -> A: ...
+@overload
+def index_put_(self: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> A: ...
+@overload
+def index_put_(input: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> A: ...
 @overload
 def index_select(self: A, dim: int, index: A) -> A: ...
 @overload
@@ -165,6 +125,10 @@ def put(self: NDArray[Any], index: NDArray[Any], source: Tensor, accumulate: boo
 @overload
 def put(self: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool = False, *, out: A) -> A: ...
 @overload
+def put_(self: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
+@overload
+def put_(input: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
+@overload
 def scatter(self: A, dim: int, index: A, src: A) -> A: ...
 @overload
 def scatter(input: A, dim: int, index: A, src: A) -> A: ...
@@ -217,6 +181,30 @@ def scatter(self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, r
 @overload
 def scatter(self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, reduce: str, out: A) -> A: ...
 @overload
+def scatter_(self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_(input: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_(a: A, axis: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def scatter_(input: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def scatter_(a: A, axis: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
+@overload
+def scatter_(input: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
+@overload
+def scatter_(a: A, axis: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
+@overload
+def scatter_(input: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
+@overload
+def scatter_(a: A, axis: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
+@overload
 def scatter_add(self: A, dim: int, index: A, src: A) -> A: ...
 @overload
 def scatter_add(input: A, dim: int, index: A, src: A) -> A: ...
@@ -230,6 +218,12 @@ def scatter_add(self: NDArray[Any], dim: int, index: Tensor, src: TensorLike) ->
 def scatter_add(self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor) -> Tensor: ...
 @overload
 def scatter_add(self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
+@overload
+def scatter_add_(self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_add_(input: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
+@overload
+def scatter_add_(a: A, axis: int, index: TensorLike, src: TensorLike) -> A: ...
 @overload
 def scatter_reduce(self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
 @overload
@@ -253,6 +247,18 @@ def scatter_reduce(
     self: TensorLike, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True, out: A
 ) -> A: ...
 @overload
+def scatter_reduce_(
+    self: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
+def scatter_reduce_(
+    input: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
+def scatter_reduce_(
+    a: A, axis: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
 def index_add(self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
 @overload
 def index_add(input: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
@@ -266,6 +272,12 @@ def index_add(self: NDArray[Any], dim: int, index: Tensor, source: TensorLike, *
 def index_add(self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
 @overload
 def index_add(self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def index_add_(self: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def index_add_(input: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def index_add_(a: A, axis: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
 @overload
 def index_reduce(self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
 @overload
@@ -289,6 +301,18 @@ def index_reduce(
     self: TensorLike, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True, out: A
 ) -> A: ...
 @overload
+def index_reduce_(
+    self: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
+def index_reduce_(
+    input: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
+def index_reduce_(
+    a: A, axis: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
+) -> A: ...
+@overload
 def index_copy(self: A, dim: int, index: A, source: A) -> A: ...
 @overload
 def index_copy(input: A, dim: int, index: A, source: A) -> A: ...
@@ -302,6 +326,12 @@ def index_copy(self: NDArray[Any], dim: int, index: Tensor, source: TensorLike) 
 def index_copy(self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor) -> Tensor: ...
 @overload
 def index_copy(self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
+@overload
+def index_copy_(self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
+@overload
+def index_copy_(input: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
+@overload
+def index_copy_(a: A, axis: int, index: TensorLike, source: TensorLike) -> A: ...
 @overload
 def index_fill(self: A, dim: int, index: A, value: Scalar) -> A: ...
 @overload
@@ -329,6 +359,18 @@ def index_fill(self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, 
 @overload
 def index_fill(self: TensorLike, dim: int, index: TensorLike, value: TensorLike, *, out: A) -> A: ...
 @overload
+def index_fill_(self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def index_fill_(input: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def index_fill_(a: A, axis: int, index: TensorLike, value: Scalar) -> A: ...
+@overload
+def index_fill_(self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
+@overload
+def index_fill_(input: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
+@overload
+def index_fill_(a: A, axis: int, index: TensorLike, value: TensorLike) -> A: ...
+@overload
 def masked_scatter(self: A, mask: A, source: A) -> A: ...
 @overload
 def masked_scatter(input: A, mask: A, source: A) -> A: ...
@@ -340,6 +382,10 @@ def masked_scatter(self: NDArray[Any], mask: Tensor, source: TensorLike) -> Tens
 def masked_scatter(self: NDArray[Any], mask: NDArray[Any], source: Tensor) -> Tensor: ...
 @overload
 def masked_scatter(self: TensorLike, mask: TensorLike, source: TensorLike, *, out: A) -> A: ...
+@overload
+def masked_scatter_(self: A, mask: TensorLike, source: TensorLike) -> A: ...
+@overload
+def masked_scatter_(input: A, mask: TensorLike, source: TensorLike) -> A: ...
 @overload
 def masked_fill(self: A, mask: A, value: Scalar) -> A: ...
 @overload
@@ -362,6 +408,14 @@ def masked_fill(self: NDArray[Any], mask: NDArray[Any], value: Tensor) -> Tensor
 def masked_fill(self: TensorLike, mask: TensorLike, value: Scalar, *, out: A) -> A: ...
 @overload
 def masked_fill(self: TensorLike, mask: TensorLike, value: TensorLike, *, out: A) -> A: ...
+@overload
+def masked_fill_(self: A, mask: TensorLike, value: Scalar) -> A: ...
+@overload
+def masked_fill_(input: A, mask: TensorLike, value: Scalar) -> A: ...
+@overload
+def masked_fill_(self: A, mask: TensorLike, value: TensorLike) -> A: ...
+@overload
+def masked_fill_(input: A, mask: TensorLike, value: TensorLike) -> A: ...
 @overload
 def masked_select(self: A, mask: A) -> A: ...
 @overload
@@ -399,11 +453,19 @@ def tril(input: A, diagonal: int = 0) -> A: ...
 @overload
 def tril(self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
 @overload
+def tril_(self: A, diagonal: int = 0) -> A: ...
+@overload
+def tril_(input: A, diagonal: int = 0) -> A: ...
+@overload
 def triu(self: A, diagonal: int = 0) -> A: ...
 @overload
 def triu(input: A, diagonal: int = 0) -> A: ...
 @overload
 def triu(self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
+@overload
+def triu_(self: A, diagonal: int = 0) -> A: ...
+@overload
+def triu_(input: A, diagonal: int = 0) -> A: ...
 @overload
 def _unsafe_masked_index(self: A, mask: A, indices: Sequence[A | None], fill: Scalar) -> A: ...
 @overload
@@ -440,1235 +502,68 @@ def _unsafe_masked_index_put_accumulate(
 def _unsafe_masked_index_put_accumulate(
     self: NDArray[Any], mask: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor
 ) -> Tensor: ...
-@overload
-def index_put_(self: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> A: ...
-@overload
-def index_put_(input: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> A: ...
-@overload
-def put_(self: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
-@overload
-def put_(input: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
-@overload
-def scatter_(self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_(input: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_(a: A, axis: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_(self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def scatter_(input: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def scatter_(a: A, axis: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def scatter_(self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-@overload
-def scatter_(input: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-@overload
-def scatter_(a: A, axis: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-@overload
-def scatter_(self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-@overload
-def scatter_(input: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-@overload
-def scatter_(a: A, axis: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-@overload
-def scatter_add_(self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_add_(input: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_add_(a: A, axis: int, index: TensorLike, src: TensorLike) -> A: ...
-@overload
-def scatter_reduce_(
-    self: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def scatter_reduce_(
-    input: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def scatter_reduce_(
-    a: A, axis: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def index_add_(self: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def index_add_(input: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def index_add_(a: A, axis: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def index_reduce_(
-    self: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def index_reduce_(
-    input: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def index_reduce_(
-    a: A, axis: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-) -> A: ...
-@overload
-def index_copy_(self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
-@overload
-def index_copy_(input: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
-@overload
-def index_copy_(a: A, axis: int, index: TensorLike, source: TensorLike) -> A: ...
-@overload
-def index_fill_(self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def index_fill_(input: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def index_fill_(a: A, axis: int, index: TensorLike, value: Scalar) -> A: ...
-@overload
-def index_fill_(self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
-@overload
-def index_fill_(input: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
-@overload
-def index_fill_(a: A, axis: int, index: TensorLike, value: TensorLike) -> A: ...
-@overload
-def masked_scatter_(self: A, mask: TensorLike, source: TensorLike) -> A: ...
-@overload
-def masked_scatter_(input: A, mask: TensorLike, source: TensorLike) -> A: ...
-@overload
-def masked_fill_(self: A, mask: TensorLike, value: Scalar) -> A: ...
-@overload
-def masked_fill_(input: A, mask: TensorLike, value: Scalar) -> A: ...
-@overload
-def masked_fill_(self: A, mask: TensorLike, value: TensorLike) -> A: ...
-@overload
-def masked_fill_(input: A, mask: TensorLike, value: TensorLike) -> A: ...
-@overload
-def tril_(self: A, diagonal: int = 0) -> A: ...
-@overload
-def tril_(input: A, diagonal: int = 0) -> A: ...
-@overload
-def triu_(self: A, diagonal: int = 0) -> A: ...
-@overload
-def triu_(input: A, diagonal: int = 0) -> A: ...
 
-class _cat_default_operator(Operator):
-    def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
-
-class _stack_default_operator(Operator):
-    def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
-
-class _index_Tensor_operator(Operator):
-    @overload
-    def __call__(_op, self: A, indices: Sequence[A | None]) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> Tensor: ...
-
-class _index_put_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, indices: Sequence[A | None], values: A, accumulate: bool = False) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], indices: Sequence[Tensor | None], values: TensorLike, accumulate: bool = False
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor, accumulate: bool = False
-    ) -> Tensor: ...
-
-class _index_select_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor) -> Tensor: ...
-
-class _gather_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, *, sparse_grad: bool = False) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, *, sparse_grad: bool = False) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor: ...
-
-class _take_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, index: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, index: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], index: Tensor) -> Tensor: ...
-
-class _take_along_dim_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, indices: A, dim: int | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, indices: TensorLike, dim: int | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], indices: Tensor, dim: int | None = None) -> Tensor: ...
-
-class _take_along_dim_out_operator(Operator):
-    def __call__(_op, self: TensorLike, indices: TensorLike, dim: int | None = None, *, out: A) -> A: ...
-
-class __unsafe_index_Tensor_call:
-    @overload
-    def __call__(_op, self: A, indices: Sequence[A | None]) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> Tensor: ...
-
-class __unsafe_index_Tensor_operator(__unsafe_index_Tensor_call, Operator): ...
-
-class _put_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, index: A, source: A, accumulate: bool = False) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], index: Tensor, source: TensorLike, accumulate: bool = False) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], index: NDArray[Any], source: Tensor, accumulate: bool = False) -> Tensor: ...
-
-class _scatter_src_call:
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor) -> Tensor: ...
-
-class _scatter_src_operator(_scatter_src_call, Operator): ...
-
-scatter_src: _scatter_src_call
-
-class _scatter_value_call:
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: Scalar) -> Tensor: ...
-
-class _scatter_value_operator(_scatter_value_call, Operator): ...
-
-scatter_value: _scatter_value_call
-
-class _scatter_reduce___call:
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike, *, reduce: str) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor, *, reduce: str) -> Tensor: ...
-
-class _scatter_reduce___operator(_scatter_reduce___call, Operator): ...
-
-scatter_reduce__: _scatter_reduce___call
-
-class _scatter_value_reduce_call:
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor: ...
-
-class _scatter_value_reduce_operator(_scatter_value_reduce_call, Operator): ...
-
-scatter_value_reduce: _scatter_value_reduce_call
-
-class _scatter_add_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor) -> Tensor: ...
-
-class _scatter_reduce_two_operator(Operator):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-
-class _index_add_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: Tensor, source: TensorLike, *, alpha: Scalar = 1
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor, *, alpha: Scalar = 1
-    ) -> Tensor: ...
-
-class _index_reduce_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: Tensor, source: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: NDArray[Any],
-        dim: int,
-        index: NDArray[Any],
-        source: Tensor,
-        reduce: str,
-        *,
-        include_self: bool = True,
-    ) -> Tensor: ...
-
-class _index_copy_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, source: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, source: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, source: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor) -> Tensor: ...
-
-class _index_fill_int_Scalar_call:
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: Scalar) -> Tensor: ...
-
-class _index_fill_int_Scalar_operator(_index_fill_int_Scalar_call, Operator): ...
-
-index_fill_int_Scalar: _index_fill_int_Scalar_call
-
-class _index_fill_int_Tensor_call:
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, value: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], value: Tensor) -> Tensor: ...
-
-class _index_fill_int_Tensor_operator(_index_fill_int_Tensor_call, Operator): ...
-
-index_fill_int_Tensor: _index_fill_int_Tensor_call
-
-class _masked_scatter_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, mask: A, source: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, mask: TensorLike, source: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: Tensor, source: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: NDArray[Any], source: Tensor) -> Tensor: ...
-
-class _masked_fill_Scalar_call:
-    @overload
-    def __call__(_op, self: A, mask: A, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, mask: TensorLike, value: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: Tensor, value: Scalar) -> Tensor: ...
-
-class _masked_fill_Scalar_operator(_masked_fill_Scalar_call, Operator): ...
-
-masked_fill_Scalar: _masked_fill_Scalar_call
-
-class _masked_fill_Tensor_call:
-    @overload
-    def __call__(_op, self: A, mask: A, value: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, mask: TensorLike, value: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: Tensor, value: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: NDArray[Any], value: Tensor) -> Tensor: ...
-
-class _masked_fill_Tensor_operator(_masked_fill_Tensor_call, Operator): ...
-
-masked_fill_Tensor: _masked_fill_Tensor_call
-
-class _masked_select_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, mask: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, mask: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: Tensor) -> Tensor: ...
-
-class _masked_select_out_operator(Operator):
-    def __call__(_op, self: TensorLike, mask: TensorLike, *, out: A) -> A: ...
-
-class _nonzero_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _nonzero_static_default_operator(Operator):
-    def __call__(_op, self: A, *, size: int, fill_value: int = -1) -> A: ...
-
-class _argwhere_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _argwhere_operator(_argwhere_call, Operator): ...
-
-class _nonzero_numpy_default_call:
-    def __call__(_op, self: A) -> list[A]: ...
-
-class _nonzero_numpy_default_operator(_nonzero_numpy_default_call, Operator): ...
-
-nonzero_numpy_default: _nonzero_numpy_default_call
-
-class _tril_default_operator(Operator):
-    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
-
-class _triu_default_operator(Operator):
-    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
-
-class __unsafe_masked_index_call:
-    @overload
-    def __call__(_op, self: A, mask: A, indices: Sequence[A | None], fill: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, mask: TensorLike, indices: Sequence[TensorLike | None], fill: Scalar) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], mask: Tensor, indices: Sequence[TensorLike | None], fill: Scalar
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[Tensor | None], fill: Scalar
-    ) -> Tensor: ...
-
-class __unsafe_masked_index_operator(__unsafe_masked_index_call, Operator): ...
-
-class __unsafe_masked_index_put_accumulate_call:
-    @overload
-    def __call__(_op, self: A, mask: A, indices: Sequence[A | None], values: A) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, mask: TensorLike, indices: Sequence[TensorLike | None], values: TensorLike
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], mask: Tensor, indices: Sequence[TensorLike | None], values: TensorLike
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[Tensor | None], values: TensorLike
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor
-    ) -> Tensor: ...
-
-class __unsafe_masked_index_put_accumulate_operator(__unsafe_masked_index_put_accumulate_call, Operator): ...
-
-class _cat_out_operator(Operator):
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
-
-class _stack_out_operator(Operator):
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
-
-class _index_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, indices: Sequence[TensorLike | None], *, out: A) -> A: ...
-
-class _index_put_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        indices: Sequence[TensorLike | None],
-        values: TensorLike,
-        accumulate: bool = False,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _index_put__call:
-    def __call__(
-        _op, self: A, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False
-    ) -> A: ...
-
-class _index_put__operator(_index_put__call, Operator): ...
-
-class _index_select_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, out: A) -> A: ...
-
-class _gather_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, sparse_grad: bool = False, out: A) -> A: ...
-
-class _take_out_operator(Operator):
-    def __call__(_op, self: TensorLike, index: TensorLike, *, out: A) -> A: ...
-
-class _put_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool = False, *, out: A
-    ) -> A: ...
-
-class _put__call:
-    def __call__(_op, self: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
-
-class _put__operator(_put__call, Operator): ...
-
-class _scatter_src_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
-
-class _scatter__src_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-
-class _scatter__src_operator(_scatter__src_call, Operator): ...
-
-scatter__src: _scatter__src_call
-
-class _scatter_value_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, out: A) -> A: ...
-
-class _scatter__value_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-
-class _scatter__value_operator(_scatter__value_call, Operator): ...
-
-scatter__value: _scatter__value_call
-
-class _scatter_reduce_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, reduce: str, out: A) -> A: ...
-
-class _scatter__reduce_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-
-class _scatter__reduce_operator(_scatter__reduce_call, Operator): ...
-
-scatter__reduce: _scatter__reduce_call
-
-class _scatter_value_reduce_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, reduce: str, out: A) -> A: ...
-
-class _scatter__value_reduce_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-
-class _scatter__value_reduce_operator(_scatter__value_reduce_call, Operator): ...
-
-scatter__value_reduce: _scatter__value_reduce_call
-
-class _scatter_add_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
-
-class _scatter_add__call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-
-class _scatter_add__operator(_scatter_add__call, Operator): ...
-
-class _scatter_reduce_two_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: int,
-        index: TensorLike,
-        src: TensorLike,
-        reduce: str,
-        *,
-        include_self: bool = True,
-        out: A,
-    ) -> A: ...
-
-class _scatter_reduce__two_call:
-    def __call__(
-        _op, self: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> A: ...
-
-class _scatter_reduce__two_operator(_scatter_reduce__two_call, Operator): ...
-
-class _index_add_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1, out: A
-    ) -> A: ...
-
-class _index_add__call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
-
-class _index_add__operator(_index_add__call, Operator): ...
-
-class _index_reduce_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: int,
-        index: TensorLike,
-        source: TensorLike,
-        reduce: str,
-        *,
-        include_self: bool = True,
-        out: A,
-    ) -> A: ...
-
-class _index_reduce__call:
-    def __call__(
-        _op, self: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> A: ...
-
-class _index_reduce__operator(_index_reduce__call, Operator): ...
-
-class _index_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
-
-class _index_copy__call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
-
-class _index_copy__operator(_index_copy__call, Operator): ...
-
-class _index_fill_int_Scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, out: A) -> A: ...
-
-class _index_fill__int_Scalar_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-
-class _index_fill__int_Scalar_operator(_index_fill__int_Scalar_call, Operator): ...
-
-index_fill__int_Scalar: _index_fill__int_Scalar_call
-
-class _index_fill_int_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: TensorLike, *, out: A) -> A: ...
-
-class _index_fill__int_Tensor_call:
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
-
-class _index_fill__int_Tensor_operator(_index_fill__int_Tensor_call, Operator): ...
-
-index_fill__int_Tensor: _index_fill__int_Tensor_call
-
-class _masked_scatter_out_operator(Operator):
-    def __call__(_op, self: TensorLike, mask: TensorLike, source: TensorLike, *, out: A) -> A: ...
-
-class _masked_scatter__call:
-    def __call__(_op, self: A, mask: TensorLike, source: TensorLike) -> A: ...
-
-class _masked_scatter__operator(_masked_scatter__call, Operator): ...
-
-class _masked_fill_Scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, mask: TensorLike, value: Scalar, *, out: A) -> A: ...
-
-class _masked_fill__Scalar_call:
-    def __call__(_op, self: A, mask: TensorLike, value: Scalar) -> A: ...
-
-class _masked_fill__Scalar_operator(_masked_fill__Scalar_call, Operator): ...
-
-masked_fill__Scalar: _masked_fill__Scalar_call
-
-class _masked_fill_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, mask: TensorLike, value: TensorLike, *, out: A) -> A: ...
-
-class _masked_fill__Tensor_call:
-    def __call__(_op, self: A, mask: TensorLike, value: TensorLike) -> A: ...
-
-class _masked_fill__Tensor_operator(_masked_fill__Tensor_call, Operator): ...
-
-masked_fill__Tensor: _masked_fill__Tensor_call
-
-class _nonzero_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _nonzero_static_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, size: int, fill_value: int = -1, out: A) -> A: ...
-
-class _tril_out_operator(Operator):
-    def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
-
-class _tril__call:
-    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
-
-class _tril__operator(_tril__call, Operator): ...
-
-class _triu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
-
-class _triu__call:
-    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
-
-class _triu__operator(_triu__call, Operator): ...
-
-class _cat_packet_call(Packet):
-    @overload
-    def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
-
-class _cat_packet(_cat_packet_call):
-    default: _cat_default_operator
-    out: _cat_out_operator
-
-class _stack_packet_call(Packet):
-    @overload
-    def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
-
-class _stack_packet(_stack_packet_call):
-    default: _stack_default_operator
-    out: _stack_out_operator
-
-class _index_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, indices: Sequence[A | None]) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, indices: Sequence[TensorLike | None], *, out: A) -> A: ...
-
-class _index_packet(_index_packet_call):
-    Tensor: _index_Tensor_operator
-    Tensor_out: _index_Tensor_out_operator
-
-class _index_put_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, indices: Sequence[A | None], values: A, accumulate: bool = False) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], indices: Sequence[Tensor | None], values: TensorLike, accumulate: bool = False
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], indices: Sequence[NDArray[Any] | None], values: Tensor, accumulate: bool = False
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: TensorLike,
-        indices: Sequence[TensorLike | None],
-        values: TensorLike,
-        accumulate: bool = False,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _index_put_packet(_index_put_packet_call):
-    default: _index_put_default_operator
-    out: _index_put_out_operator
-
-class _index_select_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, out: A) -> A: ...
-
-class _index_select_packet(_index_select_packet_call):
-    default: _index_select_default_operator
-    out: _index_select_out_operator
-
-class _gather_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, *, sparse_grad: bool = False) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, *, sparse_grad: bool = False) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, *, sparse_grad: bool = False, out: A) -> A: ...
-
-class _gather_packet(_gather_packet_call):
-    default: _gather_default_operator
-    out: _gather_out_operator
-
-class _take_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, index: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, index: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], index: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, index: TensorLike, *, out: A) -> A: ...
-
-class _take_packet(_take_packet_call):
-    default: _take_default_operator
-    out: _take_out_operator
-
-class _take_along_dim_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, indices: A, dim: int | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, indices: TensorLike, dim: int | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], indices: Tensor, dim: int | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, indices: TensorLike, dim: int | None = None, *, out: A) -> A: ...
-
-class _take_along_dim_packet(_take_along_dim_packet_call):
-    default: _take_along_dim_default_operator
-    out: _take_along_dim_out_operator
-
-class __unsafe_index_packet(__unsafe_index_Tensor_call, Packet):
-    Tensor: __unsafe_index_Tensor_operator
-
-class _put_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, index: A, source: A, accumulate: bool = False) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], index: Tensor, source: TensorLike, accumulate: bool = False) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], index: NDArray[Any], source: Tensor, accumulate: bool = False) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool = False, *, out: A
-    ) -> A: ...
-
-class _put_packet(_put_packet_call):
-    default: _put_default_operator
-    out: _put_out_operator
-
-class _scatter_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike, *, reduce: str) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor, *, reduce: str) -> Tensor: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, reduce: str, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, reduce: str, out: A) -> A: ...
-
-class _scatter_packet(_scatter_packet_call):
-    src: _scatter_src_operator
-    value: _scatter_value_operator
-    reduce: _scatter_reduce___operator
-    value_reduce: _scatter_value_reduce_operator
-    src_out: _scatter_src_out_operator
-    value_out: _scatter_value_out_operator
-    reduce_out: _scatter_reduce_out_operator
-    value_reduce_out: _scatter_value_reduce_out_operator
-
-class _scatter_add_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
-
-class _scatter_add_packet(_scatter_add_packet_call):
-    default: _scatter_add_default_operator
-    out: _scatter_add_out_operator
-
-class _scatter_reduce_packet(Packet):
-    two: _scatter_reduce_two_operator
-    two_out: _scatter_reduce_two_out_operator
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: Tensor, src: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: NDArray[Any], src: Tensor, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: int,
-        index: TensorLike,
-        src: TensorLike,
-        reduce: str,
-        *,
-        include_self: bool = True,
-        out: A,
-    ) -> A: ...
-
-class _index_add_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: Tensor, source: TensorLike, *, alpha: Scalar = 1
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor, *, alpha: Scalar = 1
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1, out: A
-    ) -> A: ...
-
-class _index_add_packet(_index_add_packet_call):
-    default: _index_add_default_operator
-    out: _index_add_out_operator
-
-class _index_reduce_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], dim: int, index: Tensor, source: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: NDArray[Any],
-        dim: int,
-        index: NDArray[Any],
-        source: Tensor,
-        reduce: str,
-        *,
-        include_self: bool = True,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: TensorLike,
-        dim: int,
-        index: TensorLike,
-        source: TensorLike,
-        reduce: str,
-        *,
-        include_self: bool = True,
-        out: A,
-    ) -> A: ...
-
-class _index_reduce_packet(_index_reduce_packet_call):
-    default: _index_reduce_default_operator
-    out: _index_reduce_out_operator
-
-class _index_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, source: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, source: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, source: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], source: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
-
-class _index_copy_packet(_index_copy_packet_call):
-    default: _index_copy_default_operator
-    out: _index_copy_out_operator
-
-class _index_fill_packet(Packet):
-    int_Scalar: _index_fill_int_Scalar_operator
-    int_Tensor: _index_fill_int_Tensor_operator
-    int_Scalar_out: _index_fill_int_Scalar_out_operator
-    int_Tensor_out: _index_fill_int_Tensor_out_operator
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: A, value: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, index: TensorLike, value: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: Tensor, value: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, index: NDArray[Any], value: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: TensorLike, value: TensorLike, *, out: A) -> A: ...
-
-class _masked_scatter_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, mask: A, source: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, mask: TensorLike, source: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: Tensor, source: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: NDArray[Any], source: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, mask: TensorLike, source: TensorLike, *, out: A) -> A: ...
-
-class _masked_scatter_packet(_masked_scatter_packet_call):
-    default: _masked_scatter_default_operator
-    out: _masked_scatter_out_operator
-
-class _masked_fill_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, mask: A, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, mask: TensorLike, value: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: Tensor, value: Scalar) -> Tensor: ...
-    @overload
-    def __call__(_op, self: A, mask: A, value: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, mask: TensorLike, value: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: Tensor, value: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: NDArray[Any], value: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, mask: TensorLike, value: Scalar, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, mask: TensorLike, value: TensorLike, *, out: A) -> A: ...
-
-class _masked_fill_packet(_masked_fill_packet_call):
-    Scalar: _masked_fill_Scalar_operator
-    Tensor: _masked_fill_Tensor_operator
-    Scalar_out: _masked_fill_Scalar_out_operator
-    Tensor_out: _masked_fill_Tensor_out_operator
-
-class _masked_select_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, mask: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, mask: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], mask: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, mask: TensorLike, *, out: A) -> A: ...
-
-class _masked_select_packet(_masked_select_packet_call):
-    default: _masked_select_default_operator
-    out: _masked_select_out_operator
-
-class _nonzero_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _nonzero_packet(_nonzero_packet_call):
-    default: _nonzero_default_operator
-    out: _nonzero_out_operator
-
-class _nonzero_static_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, *, size: int, fill_value: int = -1) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, size: int, fill_value: int = -1, out: A) -> A: ...
-
-class _nonzero_static_packet(_nonzero_static_packet_call):
-    default: _nonzero_static_default_operator
-    out: _nonzero_static_out_operator
-
-class _argwhere_packet(_argwhere_call, Packet):
-    default: _argwhere_operator
-
-class _nonzero_numpy_packet(_nonzero_numpy_default_call, Packet):
-    default: _nonzero_numpy_default_operator
-
-class _tril_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
-
-class _tril_packet(_tril_packet_call):
-    default: _tril_default_operator
-    out: _tril_out_operator
-
-class _triu_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, diagonal: int = 0) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, diagonal: int = 0, *, out: A) -> A: ...
-
-class _triu_packet(_triu_packet_call):
-    default: _triu_default_operator
-    out: _triu_out_operator
-
-class __unsafe_masked_index_packet(__unsafe_masked_index_call, Packet):
-    default: __unsafe_masked_index_operator
-
-class __unsafe_masked_index_put_accumulate_packet(__unsafe_masked_index_put_accumulate_call, Packet):
-    default: __unsafe_masked_index_put_accumulate_operator
-
-class _index_put__packet(_index_put__call, Packet):
-    default: _index_put__operator
-
-class _put__packet(_put__call, Packet):
-    default: _put__operator
-
-class _scatter__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
-
-class _scatter__packet(_scatter__packet_call):
-    src: _scatter__src_operator
-    value: _scatter__value_operator
-    reduce: _scatter__reduce_operator
-    value_reduce: _scatter__value_reduce_operator
-
-class _scatter_add__packet(_scatter_add__call, Packet):
-    default: _scatter_add__operator
-
-class _scatter_reduce__packet(_scatter_reduce__two_call, Packet):
-    two: _scatter_reduce__two_operator
-
-class _index_add__packet(_index_add__call, Packet):
-    default: _index_add__operator
-
-class _index_reduce__packet(_index_reduce__call, Packet):
-    default: _index_reduce__operator
-
-class _index_copy__packet(_index_copy__call, Packet):
-    default: _index_copy__operator
-
-class _index_fill__packet(Packet):
-    int_Scalar: _index_fill__int_Scalar_operator
-    int_Tensor: _index_fill__int_Tensor_operator
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
-
-class _masked_scatter__packet(_masked_scatter__call, Packet):
-    default: _masked_scatter__operator
-
-class _masked_fill__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, mask: TensorLike, value: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: A, mask: TensorLike, value: TensorLike) -> A: ...
-
-class _masked_fill__packet(_masked_fill__packet_call):
-    Scalar: _masked_fill__Scalar_operator
-    Tensor: _masked_fill__Tensor_operator
-
-class _tril__packet(_tril__call, Packet):
-    default: _tril__operator
-
-class _triu__packet(_triu__call, Packet):
-    default: _triu__operator
-
-class Namespace:
+scatter_src: _calls.Call_self_dim_index_src_1b6c53
+scatter__src: _calls.Call_self_dim_index_src_b7cdef
+scatter_value: _calls.Call_self_dim_index_value_845a82
+scatter__value: _calls.Call_self_dim_index_value_e1caf0
+scatter_reduce__: _calls.Call_self_dim_index_src_reduce_2e94ac
+scatter__reduce: _calls.Call_self_dim_index_src_reduce_fcdf62
+scatter_value_reduce: _calls.Call_self_dim_index_value_reduce_759591
+scatter__value_reduce: _calls.Call_self_dim_index_value_reduce_e3ff3d
+index_fill_int_Scalar: _calls.Call_self_dim_index_value_845a82
+index_fill__int_Scalar: _calls.Call_self_dim_index_value_e1caf0
+index_fill_int_Tensor: _calls.Call_self_dim_index_value_f14309
+index_fill__int_Tensor: _calls.Call_self_dim_index_value_e70c66
+masked_fill_Scalar: _calls.Call_self_mask_value_9b8a7c
+masked_fill__Scalar: _calls.Call_self_mask_value_8c7e51
+masked_fill_Tensor: _calls.Call_self_mask_value_26c6e0
+masked_fill__Tensor: _calls.Call_self_mask_value_d4adaa
+nonzero_numpy_default: _calls.Call_self_d16298
+
+class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    cat: _cat_packet
-    stack: _stack_packet
-    index: _index_packet
-    index_put: _index_put_packet
-    index_select: _index_select_packet
-    gather: _gather_packet
-    take: _take_packet
-    take_along_dim: _take_along_dim_packet
-    _unsafe_index: __unsafe_index_packet
-    put: _put_packet
-    scatter: _scatter_packet
-    scatter_add: _scatter_add_packet
-    scatter_reduce: _scatter_reduce_packet
-    index_add: _index_add_packet
-    index_reduce: _index_reduce_packet
-    index_copy: _index_copy_packet
-    index_fill: _index_fill_packet
-    masked_scatter: _masked_scatter_packet
-    masked_fill: _masked_fill_packet
-    masked_select: _masked_select_packet
-    nonzero: _nonzero_packet
-    nonzero_static: _nonzero_static_packet
-    argwhere: _argwhere_packet
-    nonzero_numpy: _nonzero_numpy_packet
-    tril: _tril_packet
-    triu: _triu_packet
-    _unsafe_masked_index: __unsafe_masked_index_packet
-    _unsafe_masked_index_put_accumulate: __unsafe_masked_index_put_accumulate_packet
-    index_put_: _index_put__packet
-    put_: _put__packet
-    scatter_: _scatter__packet
-    scatter_add_: _scatter_add__packet
-    scatter_reduce_: _scatter_reduce__packet
-    index_add_: _index_add__packet
-    index_reduce_: _index_reduce__packet
-    index_copy_: _index_copy__packet
-    index_fill_: _index_fill__packet
-    masked_scatter_: _masked_scatter__packet
-    masked_fill_: _masked_fill__packet
-    tril_: _tril__packet
-    triu_: _triu__packet
+    cat: _calls.Packet_tensors_dim_out_1a8a83
+    stack: _calls.Packet_tensors_dim_out_1a8a83
+    index: _calls.Packet_self_indices_out_3c7422
+    index_put: _calls.Packet_self_indices_values_accumulate_out_394dc0
+    index_put_: _calls.Packet_self_indices_values_accumulate_c8d9cc
+    index_select: _calls.Packet_self_dim_index_out_977dd4
+    gather: _calls.Packet_self_dim_index_sparse_grad_out_73ca06
+    take: _calls.Packet_self_index_out_9e041e
+    take_along_dim: _calls.Packet_self_indices_dim_out_f2b3a1
+    _unsafe_index: _calls.Packet_self_indices_e6f177
+    put: _calls.Packet_self_index_source_accumulate_out_4f962a
+    put_: _calls.Packet_self_index_source_accumulate_888917
+    scatter: _calls.Packet_self_dim_index_src_value_reduce_ou_28895f
+    scatter_: _calls.Packet_self_dim_index_src_value_reduce_fb776f
+    scatter_add: _calls.Packet_self_dim_index_src_out_c27456
+    scatter_add_: _calls.Packet_self_dim_index_src_06a71d
+    scatter_reduce: _calls.Packet_self_dim_index_src_reduce_include_d53ddd
+    scatter_reduce_: _calls.Packet_self_dim_index_src_reduce_include_58308b
+    index_add: _calls.Packet_self_dim_index_source_alpha_out_b6a766
+    index_add_: _calls.Packet_self_dim_index_source_alpha_83e4db
+    index_reduce: _calls.Packet_self_dim_index_source_reduce_inclu_99fbab
+    index_reduce_: _calls.Packet_self_dim_index_source_reduce_inclu_d9fa3f
+    index_copy: _calls.Packet_self_dim_index_source_out_5f2145
+    index_copy_: _calls.Packet_self_dim_index_source_81a10d
+    index_fill: _calls.Packet_self_dim_index_value_out_2cbe94
+    index_fill_: _calls.Packet_self_dim_index_value_c4dfcf
+    masked_scatter: _calls.Packet_self_mask_source_out_4eabbe
+    masked_scatter_: _calls.Packet_self_mask_source_cebde1
+    masked_fill: _calls.Packet_self_mask_value_out_8675bf
+    masked_fill_: _calls.Packet_self_mask_value_e2535c
+    masked_select: _calls.Packet_self_mask_out_44f8e9
+    nonzero: _calls.Packet_self_out_2db244
+    nonzero_static: _calls.Packet_self_size_fill_value_out_314458
+    argwhere: _calls.Packet_self_f14bd4
+    nonzero_numpy: _calls.Packet_self_332894
+    tril: _calls.Packet_self_diagonal_out_e370fd
+    tril_: _calls.Packet_self_diagonal_565ba9
+    triu: _calls.Packet_self_diagonal_out_e370fd
+    triu_: _calls.Packet_self_diagonal_565ba9
+    _unsafe_masked_index: _calls.Packet_self_mask_indices_fill_d8bec7
+    _unsafe_masked_index_put_accumulate: _calls.Packet_self_mask_indices_values_07813f
 
-_nonzero_numpy: _nonzero_numpy_packet
+_nonzero_numpy: _calls.Packet_self_332894

@@ -271,6 +271,22 @@ def addmm(self=NOT_GIVEN, mat1=NOT_GIVEN, mat2=NOT_GIVEN, *, beta=1, alpha=1, **
     return find3(_addmm_default, self, mat1, mat2)(self, mat1, mat2, beta, alpha)
 
 
+_addmm_ = declare(
+    "addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
+)
+
+
+@function_of(Overloaded(_addmm_), _addmm_)
+def addmm_(self=NOT_GIVEN, mat1=NOT_GIVEN, mat2=NOT_GIVEN, *, beta=1, alpha=1, **named):
+    if named:
+        return _addmm_.call_given((self, mat1, mat2, beta, alpha), named)
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmm_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmm_.convert(4, alpha)
+    return find3(_addmm_, self, mat1, mat2)(self, mat1, mat2, beta, alpha)
+
+
 _addmv, _addmv_default = declare.alone(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
@@ -285,6 +301,22 @@ def addmv(self=NOT_GIVEN, mat=NOT_GIVEN, vec=NOT_GIVEN, *, beta=1, alpha=1, **na
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _addmv_default.convert(4, alpha)
     return find3(_addmv_default, self, mat, vec)(self, mat, vec, beta, alpha)
+
+
+_addmv_ = declare(
+    "addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
+)
+
+
+@function_of(Overloaded(_addmv_), _addmv_)
+def addmv_(self=NOT_GIVEN, mat=NOT_GIVEN, vec=NOT_GIVEN, *, beta=1, alpha=1, **named):
+    if named:
+        return _addmv_.call_given((self, mat, vec, beta, alpha), named)
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmv_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmv_.convert(4, alpha)
+    return find3(_addmv_, self, mat, vec)(self, mat, vec, beta, alpha)
 
 
 _baddbmm, _baddbmm_default = declare.alone(
@@ -303,6 +335,22 @@ def baddbmm(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha
     return find3(_baddbmm_default, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
 
 
+_baddbmm_ = declare(
+    "baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
+)
+
+
+@function_of(Overloaded(_baddbmm_), _baddbmm_)
+def baddbmm_(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=1, **named):
+    if named:
+        return _baddbmm_.call_given((self, batch1, batch2, beta, alpha), named)
+    if type(beta) is not int and type(beta) is not float:
+        beta = _baddbmm_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _baddbmm_.convert(4, alpha)
+    return find3(_baddbmm_, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
+
+
 _addbmm, _addbmm_default = declare.alone(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
@@ -319,6 +367,22 @@ def addbmm(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=
     return find3(_addbmm_default, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
 
 
+_addbmm_ = declare(
+    "addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
+)
+
+
+@function_of(Overloaded(_addbmm_), _addbmm_)
+def addbmm_(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=1, **named):
+    if named:
+        return _addbmm_.call_given((self, batch1, batch2, beta, alpha), named)
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addbmm_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addbmm_.convert(4, alpha)
+    return find3(_addbmm_, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
+
+
 _addr, _addr_default = declare.alone(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
@@ -333,6 +397,22 @@ def addr(self=NOT_GIVEN, vec1=NOT_GIVEN, vec2=NOT_GIVEN, *, beta=1, alpha=1, **n
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _addr_default.convert(4, alpha)
     return find3(_addr_default, self, vec1, vec2)(self, vec1, vec2, beta, alpha)
+
+
+_addr_ = declare(
+    "addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
+)
+
+
+@function_of(Overloaded(_addr_), _addr_)
+def addr_(self=NOT_GIVEN, vec1=NOT_GIVEN, vec2=NOT_GIVEN, *, beta=1, alpha=1, **named):
+    if named:
+        return _addr_.call_given((self, vec1, vec2, beta, alpha), named)
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addr_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addr_.convert(4, alpha)
+    return find3(_addr_, self, vec1, vec2)(self, vec1, vec2, beta, alpha)
 
 
 _trace, _trace_default = declare.alone("trace(Tensor self) -> Tensor", out="out", out_tags="generated out")
@@ -1443,83 +1523,3 @@ def _cdist_forward(x1=NOT_GIVEN, x2=NOT_GIVEN, p=NOT_GIVEN, compute_mode=NOT_GIV
     if compute_mode is not None and (type(compute_mode) is not int or compute_mode.bit_length() > 63):
         compute_mode = __cdist_forward_default.convert(3, compute_mode)
     return find2(__cdist_forward_default, x1, x2)(x1, x2, p, compute_mode)
-
-
-_addmm_ = declare(
-    "addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
-)
-
-
-@function_of(Overloaded(_addmm_), _addmm_)
-def addmm_(self=NOT_GIVEN, mat1=NOT_GIVEN, mat2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addmm_.call_given((self, mat1, mat2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addmm_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addmm_.convert(4, alpha)
-    return find3(_addmm_, self, mat1, mat2)(self, mat1, mat2, beta, alpha)
-
-
-_addmv_ = declare(
-    "addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
-)
-
-
-@function_of(Overloaded(_addmv_), _addmv_)
-def addmv_(self=NOT_GIVEN, mat=NOT_GIVEN, vec=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addmv_.call_given((self, mat, vec, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addmv_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addmv_.convert(4, alpha)
-    return find3(_addmv_, self, mat, vec)(self, mat, vec, beta, alpha)
-
-
-_baddbmm_ = declare(
-    "baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
-)
-
-
-@function_of(Overloaded(_baddbmm_), _baddbmm_)
-def baddbmm_(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _baddbmm_.call_given((self, batch1, batch2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _baddbmm_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _baddbmm_.convert(4, alpha)
-    return find3(_baddbmm_, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
-
-
-_addbmm_ = declare(
-    "addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
-)
-
-
-@function_of(Overloaded(_addbmm_), _addbmm_)
-def addbmm_(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addbmm_.call_given((self, batch1, batch2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addbmm_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addbmm_.convert(4, alpha)
-    return find3(_addbmm_, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
-
-
-_addr_ = declare(
-    "addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
-)
-
-
-@function_of(Overloaded(_addr_), _addr_)
-def addr_(self=NOT_GIVEN, vec1=NOT_GIVEN, vec2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addr_.call_given((self, vec1, vec2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addr_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addr_.convert(4, alpha)
-    return find3(_addr_, self, vec1, vec2)(self, vec1, vec2, beta, alpha)

@@ -176,6 +176,22 @@ def embedding_renorm(self=NOT_GIVEN, indices=NOT_GIVEN, max_norm=NOT_GIVEN, norm
     return find2(_embedding_renorm_default, self, indices)(self, indices, max_norm, norm_type)
 
 
+_embedding_renorm_ = declare(
+    "embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)", "inplace"
+)
+
+
+@function_of(Overloaded(_embedding_renorm_), _embedding_renorm_)
+def embedding_renorm_(self=NOT_GIVEN, indices=NOT_GIVEN, max_norm=NOT_GIVEN, norm_type=NOT_GIVEN, **named):
+    if named:
+        return _embedding_renorm_.call_given((self, indices, max_norm, norm_type), named)
+    if type(max_norm) is not float:
+        max_norm = _embedding_renorm_.convert(2, max_norm)
+    if type(norm_type) is not float:
+        norm_type = _embedding_renorm_.convert(3, norm_type)
+    return find2(_embedding_renorm_, self, indices)(self, indices, max_norm, norm_type)
+
+
 _one_hot = declare("one_hot(Tensor self, int num_classes=-1) -> Tensor", "dynamic_output_shape")
 
 
@@ -609,19 +625,3 @@ def _embedding_bag_forward_only(
     return find_some(__embedding_bag_forward_only_default, (weight, indices, offsets), per_sample_weights)(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
-
-
-_embedding_renorm_ = declare(
-    "embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)", "inplace"
-)
-
-
-@function_of(Overloaded(_embedding_renorm_), _embedding_renorm_)
-def embedding_renorm_(self=NOT_GIVEN, indices=NOT_GIVEN, max_norm=NOT_GIVEN, norm_type=NOT_GIVEN, **named):
-    if named:
-        return _embedding_renorm_.call_given((self, indices, max_norm, norm_type), named)
-    if type(max_norm) is not float:
-        max_norm = _embedding_renorm_.convert(2, max_norm)
-    if type(norm_type) is not float:
-        norm_type = _embedding_renorm_.convert(3, norm_type)
-    return find2(_embedding_renorm_, self, indices)(self, indices, max_norm, norm_type)

@@ -62,6 +62,43 @@ def add(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     return find2(_add, self, other)(self, other, alpha)
 
 
+_add__Tensor = declare(
+    "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise"
+)
+_add__Scalar = declare("add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise")
+_add_ = declare.overloaded(_add__Tensor)
+
+
+@stub_of(_add__Tensor)
+def add__Tensor(self, other, *, alpha=1):
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _add__Tensor.convert(2, alpha)
+    return find2(_add__Tensor, self, other)(self, other, alpha)
+
+
+@stub_of(_add__Scalar)
+def add__Scalar(self, other, alpha=1):
+    if type(other) is not int and type(other) is not float:
+        other = _add__Scalar.convert(1, other)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _add__Scalar.convert(2, alpha)
+    return find1(_add__Scalar, self)(self, other, alpha)
+
+
+@function_of(_add_)
+def add_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
+    if named:
+        return _add_.call_given((self, other, alpha), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return add__Scalar(self, other, alpha)
+        return _add_.otherwise(self, other, alpha)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _add__Tensor.convert(2, alpha)
+    return find2(_add_, self, other)(self, other, alpha)
+
+
 _sub_Tensor = declare("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "core pointwise", out="out")
 _sub_Scalar = declare(
     "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
@@ -100,6 +137,43 @@ def sub(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
     return find2(_sub, self, other)(self, other, alpha)
+
+
+_sub__Tensor = declare(
+    "sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise"
+)
+_sub__Scalar = declare("sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise")
+_sub_ = declare.overloaded(_sub__Tensor)
+
+
+@stub_of(_sub__Tensor)
+def sub__Tensor(self, other, *, alpha=1):
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _sub__Tensor.convert(2, alpha)
+    return find2(_sub__Tensor, self, other)(self, other, alpha)
+
+
+@stub_of(_sub__Scalar)
+def sub__Scalar(self, other, alpha=1):
+    if type(other) is not int and type(other) is not float:
+        other = _sub__Scalar.convert(1, other)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _sub__Scalar.convert(2, alpha)
+    return find1(_sub__Scalar, self)(self, other, alpha)
+
+
+@function_of(_sub_)
+def sub_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
+    if named:
+        return _sub_.call_given((self, other, alpha), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return sub__Scalar(self, other, alpha)
+        return _sub_.otherwise(self, other, alpha)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _sub__Tensor.convert(2, alpha)
+    return find2(_sub_, self, other)(self, other, alpha)
 
 
 _rsub_Tensor = declare(
@@ -173,6 +247,35 @@ def mul(self=NOT_GIVEN, other=NOT_GIVEN, **named):
             return mul_Scalar(self, other)
         return _mul.otherwise(self, other)
     return find2(_mul, self, other)(self, other)
+
+
+_mul__Tensor = declare("mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_mul__Scalar = declare("mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_mul_ = declare.overloaded(_mul__Tensor)
+
+
+@stub_of(_mul__Tensor)
+def mul__Tensor(self, other):
+    return find2(_mul__Tensor, self, other)(self, other)
+
+
+@stub_of(_mul__Scalar)
+def mul__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _mul__Scalar.convert(1, other)
+    return find1(_mul__Scalar, self)(self, other)
+
+
+@function_of(_mul_)
+def mul_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _mul_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return mul__Scalar(self, other)
+        return _mul_.otherwise(self, other)
+    return find2(_mul_, self, other)(self, other)
 
 
 _div_Tensor = declare("div.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out")
@@ -384,6 +487,35 @@ def remainder(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_remainder, self, other)(self, other)
 
 
+_remainder__Tensor = declare("remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_remainder__Scalar = declare("remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_remainder_ = declare.overloaded(_remainder__Tensor)
+
+
+@stub_of(_remainder__Tensor)
+def remainder__Tensor(self, other):
+    return find2(_remainder__Tensor, self, other)(self, other)
+
+
+@stub_of(_remainder__Scalar)
+def remainder__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _remainder__Scalar.convert(1, other)
+    return find1(_remainder__Scalar, self)(self, other)
+
+
+@function_of(_remainder_)
+def remainder_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _remainder_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return remainder__Scalar(self, other)
+        return _remainder_.otherwise(self, other)
+    return find2(_remainder_, self, other)(self, other)
+
+
 _pow_Tensor_Tensor = declare(
     "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "core pointwise", out="Tensor_Tensor_out"
 )
@@ -488,6 +620,16 @@ def atan2(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_atan2_default, self, other)(self, other)
 
 
+_atan2_ = declare("atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_atan2_), _atan2_)
+def atan2_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _atan2_.call_given((self, other), named)
+    return find2(_atan2_, self, other)(self, other)
+
+
 _clamp_default = declare(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "core pointwise", out="out"
 )
@@ -533,6 +675,51 @@ def clamp(*args, **kwargs):
     return _clamp.call(args, kwargs)
 
 
+_clamp__default = declare(
+    "clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)", "inplace pointwise"
+)
+_clamp__Tensor = declare(
+    "clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)", "inplace pointwise"
+)
+_clamp_ = declare.overloaded(_clamp__default)
+
+
+@stub_of(_clamp__default)
+def clamp__default(self, min=None, max=None):
+    if min is not None and type(min) is not int and type(min) is not float:
+        min = _clamp__default.convert(1, min)
+    if max is not None and type(max) is not int and type(max) is not float:
+        max = _clamp__default.convert(2, max)
+    return find1(_clamp__default, self)(self, min, max)
+
+
+@stub_of(_clamp__Tensor)
+def clamp__Tensor(self, min=None, max=None):
+    return find_some(_clamp__Tensor, (self,), min, max)(self, min, max)
+
+
+@function_of(_clamp_)
+def clamp_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return clamp__default(*args)
+        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
+            return clamp__default(*args)
+        if count == 2 and type(args[1]) is Tensor:
+            return clamp__Tensor(*args)
+        if (
+            count == 3
+            and type(args[0]) is Tensor
+            and (type(args[1]) is float or type(args[1]) is int)
+            and (type(args[2]) is float or type(args[2]) is int)
+        ):
+            return clamp__default(*args)
+        if count == 3 and type(args[1]) is Tensor and type(args[2]) is Tensor:
+            return clamp__Tensor(*args)
+    return _clamp_.call(args, kwargs)
+
+
 _fmod_Tensor = declare("fmod.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _fmod_Scalar = declare("fmod.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _fmod = declare.overloaded(_fmod_Tensor)
@@ -560,6 +747,35 @@ def fmod(self=NOT_GIVEN, other=NOT_GIVEN, **named):
             return fmod_Scalar(self, other)
         return _fmod.otherwise(self, other)
     return find2(_fmod, self, other)(self, other)
+
+
+_fmod__Tensor = declare("fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+_fmod__Scalar = declare("fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
+_fmod_ = declare.overloaded(_fmod__Tensor)
+
+
+@stub_of(_fmod__Tensor)
+def fmod__Tensor(self, other):
+    return find2(_fmod__Tensor, self, other)(self, other)
+
+
+@stub_of(_fmod__Scalar)
+def fmod__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _fmod__Scalar.convert(1, other)
+    return find1(_fmod__Scalar, self)(self, other)
+
+
+@function_of(_fmod_)
+def fmod_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _fmod_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return fmod__Scalar(self, other)
+        return _fmod_.otherwise(self, other)
+    return find2(_fmod_, self, other)(self, other)
 
 
 _fmax, _fmax_default = declare.alone("fmax(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
@@ -592,6 +808,16 @@ def hypot(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_hypot_default, self, other)(self, other)
 
 
+_hypot_ = declare("hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_hypot_), _hypot_)
+def hypot_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _hypot_.call_given((self, other), named)
+    return find2(_hypot_, self, other)(self, other)
+
+
 _copysign_Tensor = declare("copysign.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 _copysign_Scalar = declare("copysign.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="Scalar_out")
 _copysign = declare.overloaded(_copysign_Tensor)
@@ -621,6 +847,35 @@ def copysign(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_copysign, self, other)(self, other)
 
 
+_copysign__Tensor = declare("copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+_copysign__Scalar = declare("copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
+_copysign_ = declare.overloaded(_copysign__Tensor)
+
+
+@stub_of(_copysign__Tensor)
+def copysign__Tensor(self, other):
+    return find2(_copysign__Tensor, self, other)(self, other)
+
+
+@stub_of(_copysign__Scalar)
+def copysign__Scalar(self, other):
+    if type(other) is not int and type(other) is not float:
+        other = _copysign__Scalar.convert(1, other)
+    return find1(_copysign__Scalar, self)(self, other)
+
+
+@function_of(_copysign_)
+def copysign_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _copysign_.call_given((self, other), named)
+    kind = type(other)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return copysign__Scalar(self, other)
+        return _copysign_.otherwise(self, other)
+    return find2(_copysign_, self, other)(self, other)
+
+
 _nextafter, _nextafter_default = declare.alone("nextafter(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
@@ -629,6 +884,16 @@ def nextafter(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _nextafter.call_given((self, other), named)
     return find2(_nextafter_default, self, other)(self, other)
+
+
+_nextafter_ = declare("nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_nextafter_), _nextafter_)
+def nextafter_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _nextafter_.call_given((self, other), named)
+    return find2(_nextafter_, self, other)(self, other)
 
 
 _heaviside, _heaviside_default = declare.alone(
@@ -641,6 +906,16 @@ def heaviside(self=NOT_GIVEN, values=NOT_GIVEN, **named):
     if named:
         return _heaviside.call_given((self, values), named)
     return find2(_heaviside_default, self, values)(self, values)
+
+
+_heaviside_ = declare("heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_heaviside_), _heaviside_)
+def heaviside_(self=NOT_GIVEN, values=NOT_GIVEN, **named):
+    if named:
+        return _heaviside_.call_given((self, values), named)
+    return find2(_heaviside_, self, values)(self, values)
 
 
 _logaddexp, _logaddexp_default = declare.alone("logaddexp(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
@@ -675,6 +950,16 @@ def gcd(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_gcd_default, self, other)(self, other)
 
 
+_gcd_ = declare("gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_gcd_), _gcd_)
+def gcd_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _gcd_.call_given((self, other), named)
+    return find2(_gcd_, self, other)(self, other)
+
+
 _lcm, _lcm_default = declare.alone("lcm(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
@@ -683,6 +968,16 @@ def lcm(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _lcm.call_given((self, other), named)
     return find2(_lcm_default, self, other)(self, other)
+
+
+_lcm_ = declare("lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_lcm_), _lcm_)
+def lcm_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _lcm_.call_given((self, other), named)
+    return find2(_lcm_, self, other)(self, other)
 
 
 _clamp_min_default = declare("clamp_min(Tensor self, Scalar min) -> Tensor", "pointwise", out="out")
@@ -714,6 +1009,35 @@ def clamp_min(self=NOT_GIVEN, min=NOT_GIVEN, **named):
     return find2(_clamp_min, self, min)(self, min)
 
 
+_clamp_min__default = declare("clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)", "inplace pointwise")
+_clamp_min__Tensor = declare("clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)", "inplace pointwise")
+_clamp_min_ = declare.overloaded(_clamp_min__Tensor)
+
+
+@stub_of(_clamp_min__default)
+def clamp_min__default(self, min):
+    if type(min) is not int and type(min) is not float:
+        min = _clamp_min__default.convert(1, min)
+    return find1(_clamp_min__default, self)(self, min)
+
+
+@stub_of(_clamp_min__Tensor)
+def clamp_min__Tensor(self, min):
+    return find2(_clamp_min__Tensor, self, min)(self, min)
+
+
+@function_of(_clamp_min_)
+def clamp_min_(self=NOT_GIVEN, min=NOT_GIVEN, **named):
+    if named:
+        return _clamp_min_.call_given((self, min), named)
+    kind = type(min)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return clamp_min__default(self, min)
+        return _clamp_min_.otherwise(self, min)
+    return find2(_clamp_min_, self, min)(self, min)
+
+
 _clamp_max_default = declare("clamp_max(Tensor self, Scalar max) -> Tensor", "pointwise", out="out")
 _clamp_max_Tensor = declare("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "pointwise", out="Tensor_out")
 _clamp_max = declare.overloaded(_clamp_max_Tensor)
@@ -741,6 +1065,35 @@ def clamp_max(self=NOT_GIVEN, max=NOT_GIVEN, **named):
             return clamp_max_default(self, max)
         return _clamp_max.otherwise(self, max)
     return find2(_clamp_max, self, max)(self, max)
+
+
+_clamp_max__default = declare("clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)", "inplace pointwise")
+_clamp_max__Tensor = declare("clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)", "inplace pointwise")
+_clamp_max_ = declare.overloaded(_clamp_max__Tensor)
+
+
+@stub_of(_clamp_max__default)
+def clamp_max__default(self, max):
+    if type(max) is not int and type(max) is not float:
+        max = _clamp_max__default.convert(1, max)
+    return find1(_clamp_max__default, self)(self, max)
+
+
+@stub_of(_clamp_max__Tensor)
+def clamp_max__Tensor(self, max):
+    return find2(_clamp_max__Tensor, self, max)(self, max)
+
+
+@function_of(_clamp_max_)
+def clamp_max_(self=NOT_GIVEN, max=NOT_GIVEN, **named):
+    if named:
+        return _clamp_max_.call_given((self, max), named)
+    kind = type(max)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return clamp_max__default(self, max)
+        return _clamp_max_.otherwise(self, max)
+    return find2(_clamp_max_, self, max)(self, max)
 
 
 _lerp_Scalar = declare("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", "pointwise", out="Scalar_out")
@@ -772,6 +1125,35 @@ def lerp(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, **named):
     return find3(_lerp, self, end, weight)(self, end, weight)
 
 
+_lerp__Scalar = declare("lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", "inplace pointwise")
+_lerp__Tensor = declare("lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)", "inplace pointwise")
+_lerp_ = declare.overloaded(_lerp__Tensor)
+
+
+@stub_of(_lerp__Scalar)
+def lerp__Scalar(self, end, weight):
+    if type(weight) is not int and type(weight) is not float:
+        weight = _lerp__Scalar.convert(2, weight)
+    return find2(_lerp__Scalar, self, end)(self, end, weight)
+
+
+@stub_of(_lerp__Tensor)
+def lerp__Tensor(self, end, weight):
+    return find3(_lerp__Tensor, self, end, weight)(self, end, weight)
+
+
+@function_of(_lerp_)
+def lerp_(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, **named):
+    if named:
+        return _lerp_.call_given((self, end, weight), named)
+    kind = type(weight)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return lerp__Scalar(self, end, weight)
+        return _lerp_.otherwise(self, end, weight)
+    return find3(_lerp_, self, end, weight)(self, end, weight)
+
+
 _addcmul, _addcmul_default = declare.alone(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "pointwise", out="out"
 )
@@ -784,6 +1166,20 @@ def addcmul(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **
     if type(value) is not int and type(value) is not float:
         value = _addcmul_default.convert(3, value)
     return find3(_addcmul_default, self, tensor1, tensor2)(self, tensor1, tensor2, value)
+
+
+_addcmul_ = declare(
+    "addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)", "inplace pointwise"
+)
+
+
+@function_of(Overloaded(_addcmul_), _addcmul_)
+def addcmul_(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **named):
+    if named:
+        return _addcmul_.call_given((self, tensor1, tensor2, value), named)
+    if type(value) is not int and type(value) is not float:
+        value = _addcmul_.convert(3, value)
+    return find3(_addcmul_, self, tensor1, tensor2)(self, tensor1, tensor2, value)
 
 
 _addcdiv, _addcdiv_default = declare.alone(
@@ -800,6 +1196,20 @@ def addcdiv(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **
     return find3(_addcdiv_default, self, tensor1, tensor2)(self, tensor1, tensor2, value)
 
 
+_addcdiv_ = declare(
+    "addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)", "inplace pointwise"
+)
+
+
+@function_of(Overloaded(_addcdiv_), _addcdiv_)
+def addcdiv_(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **named):
+    if named:
+        return _addcdiv_.call_given((self, tensor1, tensor2, value), named)
+    if type(value) is not int and type(value) is not float:
+        value = _addcdiv_.convert(3, value)
+    return find3(_addcdiv_, self, tensor1, tensor2)(self, tensor1, tensor2, value)
+
+
 _ldexp, _ldexp_Tensor = declare.alone("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 
 
@@ -808,6 +1218,16 @@ def ldexp(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _ldexp.call_given((self, other), named)
     return find2(_ldexp_Tensor, self, other)(self, other)
+
+
+_ldexp_ = declare("ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_ldexp_), _ldexp_)
+def ldexp_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _ldexp_.call_given((self, other), named)
+    return find2(_ldexp_, self, other)(self, other)
 
 
 _float_power_Tensor_Tensor = declare(
@@ -964,423 +1384,3 @@ def where(*args, **kwargs):
         ):
             return where_Scalar(*args)
     return as_tuple(_where.call(args, kwargs))
-
-
-_add__Tensor = declare(
-    "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise"
-)
-_add__Scalar = declare("add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise")
-_add_ = declare.overloaded(_add__Tensor)
-
-
-@stub_of(_add__Tensor)
-def add__Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add__Tensor.convert(2, alpha)
-    return find2(_add__Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_add__Scalar)
-def add__Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _add__Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add__Scalar.convert(2, alpha)
-    return find1(_add__Scalar, self)(self, other, alpha)
-
-
-@function_of(_add_)
-def add_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _add_.call_given((self, other, alpha), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return add__Scalar(self, other, alpha)
-        return _add_.otherwise(self, other, alpha)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add__Tensor.convert(2, alpha)
-    return find2(_add_, self, other)(self, other, alpha)
-
-
-_sub__Tensor = declare(
-    "sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise"
-)
-_sub__Scalar = declare("sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise")
-_sub_ = declare.overloaded(_sub__Tensor)
-
-
-@stub_of(_sub__Tensor)
-def sub__Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _sub__Tensor.convert(2, alpha)
-    return find2(_sub__Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_sub__Scalar)
-def sub__Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _sub__Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _sub__Scalar.convert(2, alpha)
-    return find1(_sub__Scalar, self)(self, other, alpha)
-
-
-@function_of(_sub_)
-def sub_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _sub_.call_given((self, other, alpha), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return sub__Scalar(self, other, alpha)
-        return _sub_.otherwise(self, other, alpha)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _sub__Tensor.convert(2, alpha)
-    return find2(_sub_, self, other)(self, other, alpha)
-
-
-_mul__Tensor = declare("mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-_mul__Scalar = declare("mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
-_mul_ = declare.overloaded(_mul__Tensor)
-
-
-@stub_of(_mul__Tensor)
-def mul__Tensor(self, other):
-    return find2(_mul__Tensor, self, other)(self, other)
-
-
-@stub_of(_mul__Scalar)
-def mul__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _mul__Scalar.convert(1, other)
-    return find1(_mul__Scalar, self)(self, other)
-
-
-@function_of(_mul_)
-def mul_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _mul_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return mul__Scalar(self, other)
-        return _mul_.otherwise(self, other)
-    return find2(_mul_, self, other)(self, other)
-
-
-_remainder__Tensor = declare("remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-_remainder__Scalar = declare("remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
-_remainder_ = declare.overloaded(_remainder__Tensor)
-
-
-@stub_of(_remainder__Tensor)
-def remainder__Tensor(self, other):
-    return find2(_remainder__Tensor, self, other)(self, other)
-
-
-@stub_of(_remainder__Scalar)
-def remainder__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _remainder__Scalar.convert(1, other)
-    return find1(_remainder__Scalar, self)(self, other)
-
-
-@function_of(_remainder_)
-def remainder_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _remainder_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return remainder__Scalar(self, other)
-        return _remainder_.otherwise(self, other)
-    return find2(_remainder_, self, other)(self, other)
-
-
-_atan2_ = declare("atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_atan2_), _atan2_)
-def atan2_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _atan2_.call_given((self, other), named)
-    return find2(_atan2_, self, other)(self, other)
-
-
-_clamp__default = declare(
-    "clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)", "inplace pointwise"
-)
-_clamp__Tensor = declare(
-    "clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)", "inplace pointwise"
-)
-_clamp_ = declare.overloaded(_clamp__default)
-
-
-@stub_of(_clamp__default)
-def clamp__default(self, min=None, max=None):
-    if min is not None and type(min) is not int and type(min) is not float:
-        min = _clamp__default.convert(1, min)
-    if max is not None and type(max) is not int and type(max) is not float:
-        max = _clamp__default.convert(2, max)
-    return find1(_clamp__default, self)(self, min, max)
-
-
-@stub_of(_clamp__Tensor)
-def clamp__Tensor(self, min=None, max=None):
-    return find_some(_clamp__Tensor, (self,), min, max)(self, min, max)
-
-
-@function_of(_clamp_)
-def clamp_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return clamp__default(*args)
-        if count == 2 and type(args[0]) is Tensor and (type(args[1]) is float or type(args[1]) is int):
-            return clamp__default(*args)
-        if count == 2 and type(args[1]) is Tensor:
-            return clamp__Tensor(*args)
-        if (
-            count == 3
-            and type(args[0]) is Tensor
-            and (type(args[1]) is float or type(args[1]) is int)
-            and (type(args[2]) is float or type(args[2]) is int)
-        ):
-            return clamp__default(*args)
-        if count == 3 and type(args[1]) is Tensor and type(args[2]) is Tensor:
-            return clamp__Tensor(*args)
-    return _clamp_.call(args, kwargs)
-
-
-_fmod__Tensor = declare("fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-_fmod__Scalar = declare("fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
-_fmod_ = declare.overloaded(_fmod__Tensor)
-
-
-@stub_of(_fmod__Tensor)
-def fmod__Tensor(self, other):
-    return find2(_fmod__Tensor, self, other)(self, other)
-
-
-@stub_of(_fmod__Scalar)
-def fmod__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _fmod__Scalar.convert(1, other)
-    return find1(_fmod__Scalar, self)(self, other)
-
-
-@function_of(_fmod_)
-def fmod_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _fmod_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fmod__Scalar(self, other)
-        return _fmod_.otherwise(self, other)
-    return find2(_fmod_, self, other)(self, other)
-
-
-_hypot_ = declare("hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_hypot_), _hypot_)
-def hypot_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _hypot_.call_given((self, other), named)
-    return find2(_hypot_, self, other)(self, other)
-
-
-_copysign__Tensor = declare("copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-_copysign__Scalar = declare("copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
-_copysign_ = declare.overloaded(_copysign__Tensor)
-
-
-@stub_of(_copysign__Tensor)
-def copysign__Tensor(self, other):
-    return find2(_copysign__Tensor, self, other)(self, other)
-
-
-@stub_of(_copysign__Scalar)
-def copysign__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _copysign__Scalar.convert(1, other)
-    return find1(_copysign__Scalar, self)(self, other)
-
-
-@function_of(_copysign_)
-def copysign_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _copysign_.call_given((self, other), named)
-    kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return copysign__Scalar(self, other)
-        return _copysign_.otherwise(self, other)
-    return find2(_copysign_, self, other)(self, other)
-
-
-_nextafter_ = declare("nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_nextafter_), _nextafter_)
-def nextafter_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _nextafter_.call_given((self, other), named)
-    return find2(_nextafter_, self, other)(self, other)
-
-
-_heaviside_ = declare("heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_heaviside_), _heaviside_)
-def heaviside_(self=NOT_GIVEN, values=NOT_GIVEN, **named):
-    if named:
-        return _heaviside_.call_given((self, values), named)
-    return find2(_heaviside_, self, values)(self, values)
-
-
-_gcd_ = declare("gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_gcd_), _gcd_)
-def gcd_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _gcd_.call_given((self, other), named)
-    return find2(_gcd_, self, other)(self, other)
-
-
-_lcm_ = declare("lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_lcm_), _lcm_)
-def lcm_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _lcm_.call_given((self, other), named)
-    return find2(_lcm_, self, other)(self, other)
-
-
-_clamp_min__default = declare("clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)", "inplace pointwise")
-_clamp_min__Tensor = declare("clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)", "inplace pointwise")
-_clamp_min_ = declare.overloaded(_clamp_min__Tensor)
-
-
-@stub_of(_clamp_min__default)
-def clamp_min__default(self, min):
-    if type(min) is not int and type(min) is not float:
-        min = _clamp_min__default.convert(1, min)
-    return find1(_clamp_min__default, self)(self, min)
-
-
-@stub_of(_clamp_min__Tensor)
-def clamp_min__Tensor(self, min):
-    return find2(_clamp_min__Tensor, self, min)(self, min)
-
-
-@function_of(_clamp_min_)
-def clamp_min_(self=NOT_GIVEN, min=NOT_GIVEN, **named):
-    if named:
-        return _clamp_min_.call_given((self, min), named)
-    kind = type(min)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_min__default(self, min)
-        return _clamp_min_.otherwise(self, min)
-    return find2(_clamp_min_, self, min)(self, min)
-
-
-_clamp_max__default = declare("clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)", "inplace pointwise")
-_clamp_max__Tensor = declare("clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)", "inplace pointwise")
-_clamp_max_ = declare.overloaded(_clamp_max__Tensor)
-
-
-@stub_of(_clamp_max__default)
-def clamp_max__default(self, max):
-    if type(max) is not int and type(max) is not float:
-        max = _clamp_max__default.convert(1, max)
-    return find1(_clamp_max__default, self)(self, max)
-
-
-@stub_of(_clamp_max__Tensor)
-def clamp_max__Tensor(self, max):
-    return find2(_clamp_max__Tensor, self, max)(self, max)
-
-
-@function_of(_clamp_max_)
-def clamp_max_(self=NOT_GIVEN, max=NOT_GIVEN, **named):
-    if named:
-        return _clamp_max_.call_given((self, max), named)
-    kind = type(max)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_max__default(self, max)
-        return _clamp_max_.otherwise(self, max)
-    return find2(_clamp_max_, self, max)(self, max)
-
-
-_lerp__Scalar = declare("lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", "inplace pointwise")
-_lerp__Tensor = declare("lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)", "inplace pointwise")
-_lerp_ = declare.overloaded(_lerp__Tensor)
-
-
-@stub_of(_lerp__Scalar)
-def lerp__Scalar(self, end, weight):
-    if type(weight) is not int and type(weight) is not float:
-        weight = _lerp__Scalar.convert(2, weight)
-    return find2(_lerp__Scalar, self, end)(self, end, weight)
-
-
-@stub_of(_lerp__Tensor)
-def lerp__Tensor(self, end, weight):
-    return find3(_lerp__Tensor, self, end, weight)(self, end, weight)
-
-
-@function_of(_lerp_)
-def lerp_(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, **named):
-    if named:
-        return _lerp_.call_given((self, end, weight), named)
-    kind = type(weight)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lerp__Scalar(self, end, weight)
-        return _lerp_.otherwise(self, end, weight)
-    return find3(_lerp_, self, end, weight)(self, end, weight)
-
-
-_addcmul_ = declare(
-    "addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)", "inplace pointwise"
-)
-
-
-@function_of(Overloaded(_addcmul_), _addcmul_)
-def addcmul_(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **named):
-    if named:
-        return _addcmul_.call_given((self, tensor1, tensor2, value), named)
-    if type(value) is not int and type(value) is not float:
-        value = _addcmul_.convert(3, value)
-    return find3(_addcmul_, self, tensor1, tensor2)(self, tensor1, tensor2, value)
-
-
-_addcdiv_ = declare(
-    "addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)", "inplace pointwise"
-)
-
-
-@function_of(Overloaded(_addcdiv_), _addcdiv_)
-def addcdiv_(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **named):
-    if named:
-        return _addcdiv_.call_given((self, tensor1, tensor2, value), named)
-    if type(value) is not int and type(value) is not float:
-        value = _addcdiv_.convert(3, value)
-    return find3(_addcdiv_, self, tensor1, tensor2)(self, tensor1, tensor2, value)
-
-
-_ldexp_ = declare("ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_ldexp_), _ldexp_)
-def ldexp_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _ldexp_.call_given((self, other), named)
-    return find2(_ldexp_, self, other)(self, other)

@@ -357,6 +357,19 @@ def uniform(*args, **kwargs):
     return _uniform.call(args, kwargs)
 
 
+_uniform_ = declare(
+    "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
+    "inplace nondeterministic_seeded",
+)
+
+
+@function_of(Overloaded(_uniform_), _uniform_)
+def uniform_(*args, **kwargs):
+    if "from_" in kwargs:
+        kwargs["from"] = kwargs.pop("from_")
+    return _uniform_.call_by_name(args, kwargs)
+
+
 _normal_functional = declare(
     "normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     "nondeterministic_seeded",
@@ -502,6 +515,23 @@ def exponential(self=NOT_GIVEN, lambd=1.0, *, generator=None, **named):
     return find1(_exponential_default, self)(self, lambd, generator)
 
 
+_exponential_ = declare(
+    "exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
+    "inplace nondeterministic_seeded",
+)
+
+
+@function_of(Overloaded(_exponential_), _exponential_)
+def exponential_(self=NOT_GIVEN, lambd=1.0, *, generator=None, **named):
+    if named:
+        return _exponential_.call_given((self, lambd, generator), named)
+    if type(lambd) is not float:
+        lambd = _exponential_.convert(1, lambd)
+    if generator is not None and type(generator) is not Generator:
+        generator = _exponential_.convert(2, generator)
+    return find1(_exponential_, self)(self, lambd, generator)
+
+
 _geometric, _geometric_default = declare.alone(
     "geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     "generated nondeterministic_seeded",
@@ -518,6 +548,23 @@ def geometric(self=NOT_GIVEN, p=NOT_GIVEN, *, generator=None, **named):
     if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     return find1(_geometric_default, self)(self, p, generator)
+
+
+_geometric_ = declare(
+    "geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
+    "inplace nondeterministic_seeded",
+)
+
+
+@function_of(Overloaded(_geometric_), _geometric_)
+def geometric_(self=NOT_GIVEN, p=NOT_GIVEN, *, generator=None, **named):
+    if named:
+        return _geometric_.call_given((self, p, generator), named)
+    if type(p) is not float:
+        p = _geometric_.convert(1, p)
+    if generator is not None and type(generator) is not Generator:
+        generator = _geometric_.convert(2, generator)
+    return find1(_geometric_, self)(self, p, generator)
 
 
 _cauchy, _cauchy_default = declare.alone(
@@ -540,6 +587,25 @@ def cauchy(self=NOT_GIVEN, median=0.0, sigma=1.0, *, generator=None, **named):
     return find1(_cauchy_default, self)(self, median, sigma, generator)
 
 
+_cauchy_ = declare(
+    "cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
+    "inplace nondeterministic_seeded",
+)
+
+
+@function_of(Overloaded(_cauchy_), _cauchy_)
+def cauchy_(self=NOT_GIVEN, median=0.0, sigma=1.0, *, generator=None, **named):
+    if named:
+        return _cauchy_.call_given((self, median, sigma, generator), named)
+    if type(median) is not float:
+        median = _cauchy_.convert(1, median)
+    if type(sigma) is not float:
+        sigma = _cauchy_.convert(2, sigma)
+    if generator is not None and type(generator) is not Generator:
+        generator = _cauchy_.convert(3, generator)
+    return find1(_cauchy_, self)(self, median, sigma, generator)
+
+
 _log_normal, _log_normal_default = declare.alone(
     "log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
     "generated nondeterministic_seeded",
@@ -558,6 +624,25 @@ def log_normal(self=NOT_GIVEN, mean=1.0, std=2.0, *, generator=None, **named):
     if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     return find1(_log_normal_default, self)(self, mean, std, generator)
+
+
+_log_normal_ = declare(
+    "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
+    "inplace nondeterministic_seeded",
+)
+
+
+@function_of(Overloaded(_log_normal_), _log_normal_)
+def log_normal_(self=NOT_GIVEN, mean=1.0, std=2.0, *, generator=None, **named):
+    if named:
+        return _log_normal_.call_given((self, mean, std, generator), named)
+    if type(mean) is not float:
+        mean = _log_normal_.convert(1, mean)
+    if type(std) is not float:
+        std = _log_normal_.convert(2, std)
+    if generator is not None and type(generator) is not Generator:
+        generator = _log_normal_.convert(3, generator)
+    return find1(_log_normal_, self)(self, mean, std, generator)
 
 
 _random_from = declare(
@@ -602,6 +687,47 @@ def random_default(self, *, generator=None):
 @function_of(_random)
 def random(*args, **kwargs):
     return _random.call(args, kwargs)
+
+
+_random__from = declare(
+    "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
+    "inplace nondeterministic_seeded",
+)
+_random__to = declare(
+    "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", "inplace nondeterministic_seeded"
+)
+_random__default = declare(
+    "random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", "inplace nondeterministic_seeded"
+)
+_random_ = declare.overloaded(_random__from)
+
+
+@stub_of(_random__from)
+def random__from(*args, **kwargs):
+    if "from_" in kwargs:
+        kwargs["from"] = kwargs.pop("from_")
+    return _random__from(*args, **kwargs)
+
+
+@stub_of(_random__to)
+def random__to(self, to, *, generator=None):
+    if type(to) is not int or to.bit_length() > 63:
+        to = _random__to.convert(1, to)
+    if generator is not None and type(generator) is not Generator:
+        generator = _random__to.convert(2, generator)
+    return find1(_random__to, self)(self, to, generator)
+
+
+@stub_of(_random__default)
+def random__default(self, *, generator=None):
+    if generator is not None and type(generator) is not Generator:
+        generator = _random__default.convert(1, generator)
+    return find1(_random__default, self)(self, generator)
+
+
+@function_of(_random_)
+def random_(*args, **kwargs):
+    return _random_.call(args, kwargs)
 
 
 _bernoulli_default = declare(
@@ -742,129 +868,3 @@ def multinomial(self=NOT_GIVEN, num_samples=NOT_GIVEN, replacement=False, *, gen
     if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     return find1(_multinomial_default, self)(self, num_samples, replacement, generator)
-
-
-_uniform_ = declare(
-    "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded",
-)
-
-
-@function_of(Overloaded(_uniform_), _uniform_)
-def uniform_(*args, **kwargs):
-    if "from_" in kwargs:
-        kwargs["from"] = kwargs.pop("from_")
-    return _uniform_.call_by_name(args, kwargs)
-
-
-_exponential_ = declare(
-    "exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded",
-)
-
-
-@function_of(Overloaded(_exponential_), _exponential_)
-def exponential_(self=NOT_GIVEN, lambd=1.0, *, generator=None, **named):
-    if named:
-        return _exponential_.call_given((self, lambd, generator), named)
-    if type(lambd) is not float:
-        lambd = _exponential_.convert(1, lambd)
-    if generator is not None and type(generator) is not Generator:
-        generator = _exponential_.convert(2, generator)
-    return find1(_exponential_, self)(self, lambd, generator)
-
-
-_geometric_ = declare(
-    "geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded",
-)
-
-
-@function_of(Overloaded(_geometric_), _geometric_)
-def geometric_(self=NOT_GIVEN, p=NOT_GIVEN, *, generator=None, **named):
-    if named:
-        return _geometric_.call_given((self, p, generator), named)
-    if type(p) is not float:
-        p = _geometric_.convert(1, p)
-    if generator is not None and type(generator) is not Generator:
-        generator = _geometric_.convert(2, generator)
-    return find1(_geometric_, self)(self, p, generator)
-
-
-_cauchy_ = declare(
-    "cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded",
-)
-
-
-@function_of(Overloaded(_cauchy_), _cauchy_)
-def cauchy_(self=NOT_GIVEN, median=0.0, sigma=1.0, *, generator=None, **named):
-    if named:
-        return _cauchy_.call_given((self, median, sigma, generator), named)
-    if type(median) is not float:
-        median = _cauchy_.convert(1, median)
-    if type(sigma) is not float:
-        sigma = _cauchy_.convert(2, sigma)
-    if generator is not None and type(generator) is not Generator:
-        generator = _cauchy_.convert(3, generator)
-    return find1(_cauchy_, self)(self, median, sigma, generator)
-
-
-_log_normal_ = declare(
-    "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded",
-)
-
-
-@function_of(Overloaded(_log_normal_), _log_normal_)
-def log_normal_(self=NOT_GIVEN, mean=1.0, std=2.0, *, generator=None, **named):
-    if named:
-        return _log_normal_.call_given((self, mean, std, generator), named)
-    if type(mean) is not float:
-        mean = _log_normal_.convert(1, mean)
-    if type(std) is not float:
-        std = _log_normal_.convert(2, std)
-    if generator is not None and type(generator) is not Generator:
-        generator = _log_normal_.convert(3, generator)
-    return find1(_log_normal_, self)(self, mean, std, generator)
-
-
-_random__from = declare(
-    "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
-    "inplace nondeterministic_seeded",
-)
-_random__to = declare(
-    "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", "inplace nondeterministic_seeded"
-)
-_random__default = declare(
-    "random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", "inplace nondeterministic_seeded"
-)
-_random_ = declare.overloaded(_random__from)
-
-
-@stub_of(_random__from)
-def random__from(*args, **kwargs):
-    if "from_" in kwargs:
-        kwargs["from"] = kwargs.pop("from_")
-    return _random__from(*args, **kwargs)
-
-
-@stub_of(_random__to)
-def random__to(self, to, *, generator=None):
-    if type(to) is not int or to.bit_length() > 63:
-        to = _random__to.convert(1, to)
-    if generator is not None and type(generator) is not Generator:
-        generator = _random__to.convert(2, generator)
-    return find1(_random__to, self)(self, to, generator)
-
-
-@stub_of(_random__default)
-def random__default(self, *, generator=None):
-    if generator is not None and type(generator) is not Generator:
-        generator = _random__default.convert(1, generator)
-    return find1(_random__default, self)(self, generator)
-
-
-@function_of(_random_)
-def random_(*args, **kwargs):
-    return _random_.call(args, kwargs)

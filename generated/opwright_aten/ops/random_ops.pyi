@@ -3,33 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import Device, Generator, Layout, Operator, Packet, Tensor
+from opwright.abi import Device, Generator, Layout, Tensor
 
-__all__ = [
-    "bernoulli",
-    "binomial",
-    "cauchy",
-    "exponential",
-    "geometric",
-    "log_normal",
-    "multinomial",
-    "normal",
-    "normal_functional",
-    "poisson",
-    "rand",
-    "randint",
-    "randn",
-    "random",
-    "randperm",
-    "uniform",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def rand(
@@ -171,6 +152,10 @@ def uniform(
     self: TensorLike, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A
 ) -> A: ...
 @overload
+def uniform_(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def uniform_(input: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
 def normal_functional(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
 @overload
 def normal_functional(input: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
@@ -220,11 +205,19 @@ def exponential(input: A, lambd: float = 1.0, *, generator: Generator | None = N
 @overload
 def exponential(self: TensorLike, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
 @overload
+def exponential_(self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def exponential_(input: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
 def geometric(self: A, p: float, *, generator: Generator | None = None) -> A: ...
 @overload
 def geometric(input: A, p: float, *, generator: Generator | None = None) -> A: ...
 @overload
 def geometric(self: TensorLike, p: float, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def geometric_(self: A, p: float, *, generator: Generator | None = None) -> A: ...
+@overload
+def geometric_(input: A, p: float, *, generator: Generator | None = None) -> A: ...
 @overload
 def cauchy(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
 @overload
@@ -234,6 +227,10 @@ def cauchy(
     self: TensorLike, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None, out: A
 ) -> A: ...
 @overload
+def cauchy_(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def cauchy_(input: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
 def log_normal(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
 @overload
 def log_normal(input: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
@@ -241,6 +238,10 @@ def log_normal(input: A, mean: float = 1.0, std: float = 2.0, *, generator: Gene
 def log_normal(
     self: TensorLike, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None, out: A
 ) -> A: ...
+@overload
+def log_normal_(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def log_normal_(input: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
 @overload
 def random(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
 @overload
@@ -259,6 +260,18 @@ def random(self: TensorLike, from_: int, to: int | None, *, generator: Generator
 def random(self: TensorLike, to: int, *, generator: Generator | None = None, out: A) -> A: ...
 @overload
 def random(self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def random_(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(input: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(self: A, to: int, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(input: A, to: int, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(self: A, *, generator: Generator | None = None) -> A: ...
+@overload
+def random_(input: A, *, generator: Generator | None = None) -> A: ...
 @overload
 def bernoulli(self: A, *, generator: Generator | None = None) -> A: ...
 @overload
@@ -311,936 +324,58 @@ def multinomial(input: A, num_samples: int, replacement: bool = False, *, genera
 def multinomial(
     self: TensorLike, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: A
 ) -> A: ...
-@overload
-def uniform_(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def uniform_(input: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def exponential_(self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def exponential_(input: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def geometric_(self: A, p: float, *, generator: Generator | None = None) -> A: ...
-@overload
-def geometric_(input: A, p: float, *, generator: Generator | None = None) -> A: ...
-@overload
-def cauchy_(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def cauchy_(input: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def log_normal_(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def log_normal_(input: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(input: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(self: A, to: int, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(input: A, to: int, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(self: A, *, generator: Generator | None = None) -> A: ...
-@overload
-def random_(input: A, *, generator: Generator | None = None) -> A: ...
 
-class _rand_default_call:
-    def __call__(
-        _op,
-        size: Sequence[int],
-        *,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _rand_default_operator(_rand_default_call, Operator): ...
-
-rand_default: _rand_default_call
-
-class _rand_generator_call:
-    def __call__(
-        _op,
-        size: Sequence[int],
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _rand_generator_operator(_rand_generator_call, Operator): ...
-
-rand_generator: _rand_generator_call
-
-class _randn_default_call:
-    def __call__(
-        _op,
-        size: Sequence[int],
-        *,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _randn_default_operator(_randn_default_call, Operator): ...
-
-randn_default: _randn_default_call
-
-class _randn_generator_call:
-    def __call__(
-        _op,
-        size: Sequence[int],
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _randn_generator_operator(_randn_generator_call, Operator): ...
-
-randn_generator: _randn_generator_call
-
-class _randint_default_call:
-    def __call__(
-        _op,
-        high: int,
-        size: Sequence[int],
-        *,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _randint_default_operator(_randint_default_call, Operator): ...
-
-randint_default: _randint_default_call
-
-class _randint_generator_call:
-    def __call__(
-        _op,
-        high: int,
-        size: Sequence[int],
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _randint_generator_operator(_randint_generator_call, Operator): ...
-
-randint_generator: _randint_generator_call
-
-class _randint_low_call:
-    def __call__(
-        _op,
-        low: int,
-        high: int,
-        size: Sequence[int],
-        *,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _randint_low_operator(_randint_low_call, Operator): ...
-
-randint_low: _randint_low_call
-
-class _randint_low_generator_call:
-    def __call__(
-        _op,
-        low: int,
-        high: int,
-        size: Sequence[int],
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _randint_low_generator_operator(_randint_low_generator_call, Operator): ...
-
-randint_low_generator: _randint_low_generator_call
-
-class _randperm_default_call:
-    def __call__(
-        _op,
-        n: int,
-        *,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _randperm_default_operator(_randperm_default_call, Operator): ...
-
-randperm_default: _randperm_default_call
-
-class _randperm_generator_call:
-    def __call__(
-        _op,
-        n: int,
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _randperm_generator_operator(_randperm_generator_call, Operator): ...
-
-randperm_generator: _randperm_generator_call
-
-class _rand_out_operator(Operator):
-    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
-
-class _rand_generator_out_operator(Operator):
-    def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
-
-class _randn_out_operator(Operator):
-    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
-
-class _randn_generator_out_operator(Operator):
-    def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
-
-class _randint_out_operator(Operator):
-    def __call__(_op, high: int, size: Sequence[int], *, out: A) -> A: ...
-
-class _randint_generator_out_operator(Operator):
-    def __call__(_op, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
-
-class _randint_low_out_operator(Operator):
-    def __call__(_op, low: int, high: int, size: Sequence[int], *, out: A) -> A: ...
-
-class _randint_low_generator_out_operator(Operator):
-    def __call__(_op, low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
-
-class _randperm_out_operator(Operator):
-    def __call__(_op, n: int, *, out: A) -> A: ...
-
-class _randperm_generator_out_operator(Operator):
-    def __call__(_op, n: int, *, generator: Generator | None, out: A) -> A: ...
-
-class _uniform_default_call:
-    def __call__(_op, self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _uniform_default_operator(_uniform_default_call, Operator): ...
-
-uniform_default: _uniform_default_call
-
-class _normal_functional_call:
-    def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _normal_functional_operator(_normal_functional_call, Operator): ...
-
-class _normal__call:
-    def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _normal__operator(_normal__call, Operator): ...
-
-class _normal_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _normal_Tensor_float_call:
-    def __call__(_op, mean: A, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _normal_Tensor_float_operator(_normal_Tensor_float_call, Operator): ...
-
-normal_Tensor_float: _normal_Tensor_float_call
-
-class _normal_Tensor_float_out_operator(Operator):
-    def __call__(_op, mean: TensorLike, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _normal_float_Tensor_call:
-    def __call__(_op, mean: float, std: A, *, generator: Generator | None = None) -> A: ...
-
-class _normal_float_Tensor_operator(_normal_float_Tensor_call, Operator): ...
-
-normal_float_Tensor: _normal_float_Tensor_call
-
-class _normal_float_Tensor_out_operator(Operator):
-    def __call__(_op, mean: float, std: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _normal_Tensor_Tensor_call:
-    @overload
-    def __call__(_op, mean: A, std: A, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, mean: Tensor, std: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, mean: NDArray[Any], std: Tensor, *, generator: Generator | None = None) -> Tensor: ...
-
-class _normal_Tensor_Tensor_operator(_normal_Tensor_Tensor_call, Operator): ...
-
-normal_Tensor_Tensor: _normal_Tensor_Tensor_call
-
-class _normal_Tensor_Tensor_out_operator(Operator):
-    def __call__(_op, mean: TensorLike, std: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _normal_float_float_call:
-    def __call__(
-        _op,
-        mean: float,
-        std: float,
-        size: Sequence[int],
-        *,
-        generator: Generator | None = None,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _normal_float_float_operator(_normal_float_float_call, Operator): ...
-
-normal_float_float: _normal_float_float_call
-
-class _normal_float_float_out_operator(Operator):
-    def __call__(
-        _op, mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _exponential_default_operator(Operator):
-    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _geometric_default_operator(Operator):
-    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
-
-class _cauchy_default_operator(Operator):
-    def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _log_normal_default_operator(Operator):
-    def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
-
-class _random_from_call:
-    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-
-class _random_from_operator(_random_from_call, Operator): ...
-
-random_from: _random_from_call
-
-class _random_to_call:
-    def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
-
-class _random_to_operator(_random_to_call, Operator): ...
-
-random_to: _random_to_call
-
-class _random_default_call:
-    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
-
-class _random_default_operator(_random_default_call, Operator): ...
-
-random_default: _random_default_call
-
-class _bernoulli_default_call:
-    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
-
-class _bernoulli_default_operator(_bernoulli_default_call, Operator): ...
-
-bernoulli_default: _bernoulli_default_call
-
-class _bernoulli_p_call:
-    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
-
-class _bernoulli_p_operator(_bernoulli_p_call, Operator): ...
-
-bernoulli_p: _bernoulli_p_call
-
-class _bernoulli__float_call:
-    def __call__(_op, self: A, p: float = 0.5, *, generator: Generator | None = None) -> A: ...
-
-class _bernoulli__float_operator(_bernoulli__float_call, Operator): ...
-
-bernoulli__float: _bernoulli__float_call
-
-class _bernoulli_float_out_operator(Operator):
-    def __call__(_op, self: TensorLike, p: float = 0.5, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _bernoulli_Tensor_call:
-    @overload
-    def __call__(_op, self: A, p: A, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, p: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], p: Tensor, *, generator: Generator | None = None) -> Tensor: ...
-
-class _bernoulli_Tensor_operator(_bernoulli_Tensor_call, Operator): ...
-
-bernoulli_Tensor: _bernoulli_Tensor_call
-
-class _poisson_default_operator(Operator):
-    def __call__(_op, self: A, generator: Generator | None = None) -> A: ...
-
-class _binomial_default_operator(Operator):
-    @overload
-    def __call__(_op, count: A, prob: A, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, count: Tensor, prob: TensorLike, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, count: NDArray[Any], prob: Tensor, generator: Generator | None = None) -> Tensor: ...
-
-class _multinomial_default_operator(Operator):
-    def __call__(
-        _op, self: A, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
-    ) -> A: ...
-
-class _uniform_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _uniform__call:
-    def __call__(_op, self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _uniform__operator(_uniform__call, Operator): ...
-
-class _exponential_out_operator(Operator):
-    def __call__(_op, self: TensorLike, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _exponential__call:
-    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _exponential__operator(_exponential__call, Operator): ...
-
-class _geometric_out_operator(Operator):
-    def __call__(_op, self: TensorLike, p: float, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _geometric__call:
-    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
-
-class _geometric__operator(_geometric__call, Operator): ...
-
-class _cauchy_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _cauchy__call:
-    def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
-
-class _cauchy__operator(_cauchy__call, Operator): ...
-
-class _log_normal_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _log_normal__call:
-    def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
-
-class _log_normal__operator(_log_normal__call, Operator): ...
-
-class _random_from_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, from_: int, to: int | None, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _random__from_call:
-    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-
-class _random__from_operator(_random__from_call, Operator): ...
-
-random__from: _random__from_call
-
-class _random_to_out_operator(Operator):
-    def __call__(_op, self: TensorLike, to: int, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _random__to_call:
-    def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
-
-class _random__to_operator(_random__to_call, Operator): ...
-
-random__to: _random__to_call
-
-class _random_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _random__default_call:
-    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
-
-class _random__default_operator(_random__default_call, Operator): ...
-
-random__default: _random__default_call
-
-class _bernoulli_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _bernoulli_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, p: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _bernoulli__Tensor_call:
-    def __call__(_op, self: A, p: TensorLike, *, generator: Generator | None = None) -> A: ...
-
-class _bernoulli__Tensor_operator(_bernoulli__Tensor_call, Operator): ...
-
-bernoulli__Tensor: _bernoulli__Tensor_call
-
-class _poisson_out_operator(Operator):
-    def __call__(_op, self: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
-
-class _binomial_out_operator(Operator):
-    def __call__(_op, count: TensorLike, prob: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
-
-class _multinomial_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        num_samples: int,
-        replacement: bool = False,
-        *,
-        generator: Generator | None = None,
-        out: A,
-    ) -> A: ...
-
-class _rand_packet_call(Packet):
-    @overload
-    def __call__(
-        _op,
-        size: Sequence[int],
-        *,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        size: Sequence[int],
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
-    @overload
-    def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
-
-class _rand_packet(_rand_packet_call):
-    default: _rand_default_operator
-    generator: _rand_generator_operator
-    out: _rand_out_operator
-    generator_out: _rand_generator_out_operator
-
-class _randn_packet_call(Packet):
-    @overload
-    def __call__(
-        _op,
-        size: Sequence[int],
-        *,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        size: Sequence[int],
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
-    @overload
-    def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
-
-class _randn_packet(_randn_packet_call):
-    default: _randn_default_operator
-    generator: _randn_generator_operator
-    out: _randn_out_operator
-    generator_out: _randn_generator_out_operator
-
-class _randint_packet_call(Packet):
-    @overload
-    def __call__(
-        _op,
-        high: int,
-        size: Sequence[int],
-        *,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        high: int,
-        size: Sequence[int],
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        low: int,
-        high: int,
-        size: Sequence[int],
-        *,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        low: int,
-        high: int,
-        size: Sequence[int],
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, high: int, size: Sequence[int], *, out: A) -> A: ...
-    @overload
-    def __call__(_op, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
-    @overload
-    def __call__(_op, low: int, high: int, size: Sequence[int], *, out: A) -> A: ...
-    @overload
-    def __call__(_op, low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
-
-class _randint_packet(_randint_packet_call):
-    default: _randint_default_operator
-    generator: _randint_generator_operator
-    low: _randint_low_operator
-    low_generator: _randint_low_generator_operator
-    out: _randint_out_operator
-    generator_out: _randint_generator_out_operator
-    low_out: _randint_low_out_operator
-    low_generator_out: _randint_low_generator_out_operator
-
-class _randperm_packet_call(Packet):
-    @overload
-    def __call__(
-        _op,
-        n: int,
-        *,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        n: int,
-        *,
-        generator: Generator | None,
-        dtype: DTypeLike | None = "long",
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, n: int, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, n: int, *, generator: Generator | None, out: A) -> A: ...
-
-class _randperm_packet(_randperm_packet_call):
-    default: _randperm_default_operator
-    generator: _randperm_generator_operator
-    out: _randperm_out_operator
-    generator_out: _randperm_generator_out_operator
-
-class _uniform_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _uniform_packet(_uniform_packet_call):
-    default: _uniform_default_operator
-    out: _uniform_out_operator
-
-class _normal_functional_packet(_normal_functional_call, Packet):
-    default: _normal_functional_operator
-
-class _normal__packet(_normal__call, Packet):
-    default: _normal__operator
-
-class _normal_packet_call(Packet):
-    @overload
-    def __call__(
-        _op, self: TensorLike, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-    @overload
-    def __call__(_op, mean: A, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, mean: TensorLike, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
-    @overload
-    def __call__(_op, mean: float, std: A, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, mean: float, std: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-    @overload
-    def __call__(_op, mean: A, std: A, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, mean: Tensor, std: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, mean: NDArray[Any], std: Tensor, *, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, mean: TensorLike, std: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-    @overload
-    def __call__(
-        _op,
-        mean: float,
-        std: float,
-        size: Sequence[int],
-        *,
-        generator: Generator | None = None,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _normal_packet(_normal_packet_call):
-    out: _normal_out_operator
-    Tensor_float: _normal_Tensor_float_operator
-    Tensor_float_out: _normal_Tensor_float_out_operator
-    float_Tensor: _normal_float_Tensor_operator
-    float_Tensor_out: _normal_float_Tensor_out_operator
-    Tensor_Tensor: _normal_Tensor_Tensor_operator
-    Tensor_Tensor_out: _normal_Tensor_Tensor_out_operator
-    float_float: _normal_float_float_operator
-    float_float_out: _normal_float_float_out_operator
-
-class _exponential_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _exponential_packet(_exponential_packet_call):
-    default: _exponential_default_operator
-    out: _exponential_out_operator
-
-class _geometric_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, p: float, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _geometric_packet(_geometric_packet_call):
-    default: _geometric_default_operator
-    out: _geometric_out_operator
-
-class _cauchy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _cauchy_packet(_cauchy_packet_call):
-    default: _cauchy_default_operator
-    out: _cauchy_out_operator
-
-class _log_normal_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-
-class _log_normal_packet(_log_normal_packet_call):
-    default: _log_normal_default_operator
-    out: _log_normal_out_operator
-
-class _random_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, from_: int, to: int | None, *, generator: Generator | None = None, out: A
-    ) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, to: int, *, generator: Generator | None = None, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _random_packet(_random_packet_call):
-    to: _random_to_operator
-    default: _random_default_operator
-    from_out: _random_from_out_operator
-    to_out: _random_to_out_operator
-    out: _random_out_operator
-
-class _bernoulli_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, p: float = 0.5, *, generator: Generator | None = None, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, p: A, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, p: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], p: Tensor, *, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, p: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
-
-class _bernoulli_packet(_bernoulli_packet_call):
-    default: _bernoulli_default_operator
-    p: _bernoulli_p_operator
-    float_out: _bernoulli_float_out_operator
-    Tensor: _bernoulli_Tensor_operator
-    out: _bernoulli_out_operator
-    Tensor_out: _bernoulli_Tensor_out_operator
-
-class _bernoulli__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, p: float = 0.5, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: A, p: TensorLike, *, generator: Generator | None = None) -> A: ...
-
-class _bernoulli__packet(_bernoulli__packet_call):
-    float: _bernoulli__float_operator
-    Tensor: _bernoulli__Tensor_operator
-
-class _poisson_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
-
-class _poisson_packet(_poisson_packet_call):
-    default: _poisson_default_operator
-    out: _poisson_out_operator
-
-class _binomial_packet_call(Packet):
-    @overload
-    def __call__(_op, count: A, prob: A, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, count: Tensor, prob: TensorLike, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, count: NDArray[Any], prob: Tensor, generator: Generator | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, count: TensorLike, prob: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
-
-class _binomial_packet(_binomial_packet_call):
-    default: _binomial_default_operator
-    out: _binomial_out_operator
-
-class _multinomial_packet_call(Packet):
-    @overload
-    def __call__(
-        _op, self: A, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
-    ) -> A: ...
-    @overload
-    def __call__(
-        _op,
-        self: TensorLike,
-        num_samples: int,
-        replacement: bool = False,
-        *,
-        generator: Generator | None = None,
-        out: A,
-    ) -> A: ...
-
-class _multinomial_packet(_multinomial_packet_call):
-    default: _multinomial_default_operator
-    out: _multinomial_out_operator
-
-class _uniform__packet(_uniform__call, Packet):
-    default: _uniform__operator
-
-class _exponential__packet(_exponential__call, Packet):
-    default: _exponential__operator
-
-class _geometric__packet(_geometric__call, Packet):
-    default: _geometric__operator
-
-class _cauchy__packet(_cauchy__call, Packet):
-    default: _cauchy__operator
-
-class _log_normal__packet(_log_normal__call, Packet):
-    default: _log_normal__operator
-
-class _random__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: A, to: int, *, generator: Generator | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: A, *, generator: Generator | None = None) -> A: ...
-
-class _random__packet(_random__packet_call):
-    to: _random__to_operator
-    default: _random__default_operator
-
-class Namespace:
+rand_default: _calls.Call_size_dtype_layout_device_pin_memor_583dd5
+rand_generator: _calls.Call_size_generator_dtype_layout_device_44bb43
+randn_default: _calls.Call_size_dtype_layout_device_pin_memor_583dd5
+randn_generator: _calls.Call_size_generator_dtype_layout_device_44bb43
+randint_default: _calls.Call_high_size_dtype_layout_device_pin_4b5e19
+randint_generator: _calls.Call_high_size_generator_dtype_layout_d_154da3
+randint_low: _calls.Call_low_high_size_dtype_layout_device_ca9a34
+randint_low_generator: _calls.Call_low_high_size_generator_dtype_layo_45fda8
+randperm_default: _calls.Call_n_dtype_layout_device_pin_memory_6efaa4
+randperm_generator: _calls.Call_n_generator_dtype_layout_device_pi_520c6b
+uniform_default: _calls.Call_self_from__to_generator_8c274f
+normal_Tensor_float: _calls.Call_mean_std_generator_22d395
+normal_float_Tensor: _calls.Call_mean_std_generator_a5c0a1
+normal_Tensor_Tensor: _calls.Call_mean_std_generator_bbf818
+normal_float_float: _calls.Call_mean_std_size_generator_dtype_layo_083760
+random_from: _calls.Call_self_from__to_generator_e5c0de
+random__from: _calls.Call_self_from__to_generator_e5c0de
+random_to: _calls.Call_self_to_generator_d34793
+random__to: _calls.Call_self_to_generator_d34793
+random_default: _calls.Call_self_generator_6492ee
+random__default: _calls.Call_self_generator_6492ee
+bernoulli_default: _calls.Call_self_generator_6492ee
+bernoulli_p: _calls.Call_self_p_generator_5309b7
+bernoulli__float: _calls.Call_self_p_generator_eb8010
+bernoulli_Tensor: _calls.Call_self_p_generator_f18301
+bernoulli__Tensor: _calls.Call_self_p_generator_bb7bf2
+
+class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    rand: _rand_packet
-    randn: _randn_packet
-    randint: _randint_packet
-    randperm: _randperm_packet
-    uniform: _uniform_packet
-    normal_functional: _normal_functional_packet
-    normal_: _normal__packet
-    normal: _normal_packet
-    exponential: _exponential_packet
-    geometric: _geometric_packet
-    cauchy: _cauchy_packet
-    log_normal: _log_normal_packet
-    random: _random_packet
-    bernoulli: _bernoulli_packet
-    bernoulli_: _bernoulli__packet
-    poisson: _poisson_packet
-    binomial: _binomial_packet
-    multinomial: _multinomial_packet
-    uniform_: _uniform__packet
-    exponential_: _exponential__packet
-    geometric_: _geometric__packet
-    cauchy_: _cauchy__packet
-    log_normal_: _log_normal__packet
-    random_: _random__packet
+    rand: _calls.Packet_size_dtype_layout_device_pin_memor_bdbe87
+    randn: _calls.Packet_size_dtype_layout_device_pin_memor_bdbe87
+    randint: _calls.Packet_high_size_dtype_layout_device_pin_eb680a
+    randperm: _calls.Packet_n_dtype_layout_device_pin_memory_g_fd4ef0
+    uniform: _calls.Packet_self_from__to_generator_out_1a4ba9
+    uniform_: _calls.Packet_self_from__to_generator_bb3645
+    normal_functional: _calls.Packet_self_mean_std_generator_bef497
+    normal_: _calls.Packet_self_mean_std_generator_bef497
+    normal: _calls.Packet_self_mean_std_generator_out_size_d_8b5fb2
+    exponential: _calls.Packet_self_lambd_generator_out_b6aec3
+    exponential_: _calls.Packet_self_lambd_generator_7177b9
+    geometric: _calls.Packet_self_p_generator_out_9a099a
+    geometric_: _calls.Packet_self_p_generator_77e19c
+    cauchy: _calls.Packet_self_median_sigma_generator_out_458907
+    cauchy_: _calls.Packet_self_median_sigma_generator_44a9e0
+    log_normal: _calls.Packet_self_mean_std_generator_out_16f2d3
+    log_normal_: _calls.Packet_self_mean_std_generator_01cde3
+    random: _calls.Packet_self_from__to_generator_out_a2c103
+    random_: _calls.Packet_self_from__to_generator_a01bab
+    bernoulli: _calls.Packet_self_generator_p_out_b7ab45
+    bernoulli_: _calls.Packet_self_p_generator_a840d1
+    poisson: _calls.Packet_self_generator_out_526a1e
+    binomial: _calls.Packet_count_prob_generator_out_71a973
+    multinomial: _calls.Packet_self_num_samples_replacement_gener_282507

@@ -925,6 +925,20 @@ def cumsum(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
     return find1(_cumsum_default, self)(self, dim, dtype)
 
 
+_cumsum_ = declare("cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_cumsum_), _cumsum_)
+def cumsum_(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
+    if named:
+        return _cumsum_.call_given((self, dim, dtype), named)
+    if type(dim) is not int:
+        dim = _cumsum_.convert(1, dim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _cumsum_.convert(2, dtype)
+    return find1(_cumsum_, self)(self, dim, dtype)
+
+
 _cumprod, _cumprod_default = declare.alone(
     "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", out="out"
 )
@@ -939,6 +953,20 @@ def cumprod(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
     if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     return find1(_cumprod_default, self)(self, dim, dtype)
+
+
+_cumprod_ = declare("cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_cumprod_), _cumprod_)
+def cumprod_(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
+    if named:
+        return _cumprod_.call_given((self, dim, dtype), named)
+    if type(dim) is not int:
+        dim = _cumprod_.convert(1, dim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _cumprod_.convert(2, dtype)
+    return find1(_cumprod_, self)(self, dim, dtype)
 
 
 _cummax_default = declare("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)")
@@ -1295,31 +1323,3 @@ def hash_tensor(self=NOT_GIVEN, dim=NOT_GIVEN, *, keepdim=NOT_GIVEN, mode=0, **n
     if type(mode) is not int or mode.bit_length() > 63:
         mode = _hash_tensor.convert(3, mode)
     return find1(_hash_tensor, self)(self, dim, keepdim, mode)
-
-
-_cumsum_ = declare("cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_cumsum_), _cumsum_)
-def cumsum_(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _cumsum_.call_given((self, dim, dtype), named)
-    if type(dim) is not int:
-        dim = _cumsum_.convert(1, dim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _cumsum_.convert(2, dtype)
-    return find1(_cumsum_, self)(self, dim, dtype)
-
-
-_cumprod_ = declare("cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_cumprod_), _cumprod_)
-def cumprod_(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _cumprod_.call_given((self, dim, dtype), named)
-    if type(dim) is not int:
-        dim = _cumprod_.convert(1, dim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _cumprod_.convert(2, dtype)
-    return find1(_cumprod_, self)(self, dim, dtype)

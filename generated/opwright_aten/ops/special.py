@@ -20,6 +20,16 @@ def erf(self=NOT_GIVEN, **named):
     return find1(_erf_default, self)(self)
 
 
+_erf_ = declare("erf_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_erf_), _erf_)
+def erf_(self=NOT_GIVEN, **named):
+    if named:
+        return _erf_.call_given((self,), named)
+    return find1(_erf_, self)(self)
+
+
 _erfc, _erfc_default = declare.alone("erfc(Tensor self) -> Tensor", "pointwise", out="out")
 
 
@@ -30,6 +40,16 @@ def erfc(self=NOT_GIVEN, **named):
     return find1(_erfc_default, self)(self)
 
 
+_erfc_ = declare("erfc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_erfc_), _erfc_)
+def erfc_(self=NOT_GIVEN, **named):
+    if named:
+        return _erfc_.call_given((self,), named)
+    return find1(_erfc_, self)(self)
+
+
 _erfinv, _erfinv_default = declare.alone("erfinv(Tensor self) -> Tensor", "pointwise", out="out")
 
 
@@ -38,6 +58,16 @@ def erfinv(self=NOT_GIVEN, **named):
     if named:
         return _erfinv.call_given((self,), named)
     return find1(_erfinv_default, self)(self)
+
+
+_erfinv_ = declare("erfinv_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_erfinv_), _erfinv_)
+def erfinv_(self=NOT_GIVEN, **named):
+    if named:
+        return _erfinv_.call_given((self,), named)
+    return find1(_erfinv_, self)(self)
 
 
 _special_erfcx, _special_erfcx_default = declare.alone("special_erfcx(Tensor self) -> Tensor", "pointwise", out="out")
@@ -92,6 +122,16 @@ def lgamma(self=NOT_GIVEN, **named):
     return find1(_lgamma_default, self)(self)
 
 
+_lgamma_ = declare("lgamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_lgamma_), _lgamma_)
+def lgamma_(self=NOT_GIVEN, **named):
+    if named:
+        return _lgamma_.call_given((self,), named)
+    return find1(_lgamma_, self)(self)
+
+
 _digamma, _digamma_default = declare.alone("digamma(Tensor self) -> Tensor", "pointwise", out="out")
 
 
@@ -100,6 +140,16 @@ def digamma(self=NOT_GIVEN, **named):
     if named:
         return _digamma.call_given((self,), named)
     return find1(_digamma_default, self)(self)
+
+
+_digamma_ = declare("digamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_digamma_), _digamma_)
+def digamma_(self=NOT_GIVEN, **named):
+    if named:
+        return _digamma_.call_given((self,), named)
+    return find1(_digamma_, self)(self)
 
 
 _polygamma, _polygamma_default = declare.alone("polygamma(int n, Tensor self) -> Tensor", "pointwise", out="out")
@@ -241,6 +291,16 @@ def i0(self=NOT_GIVEN, **named):
     if named:
         return _i0.call_given((self,), named)
     return find1(_i0_default, self)(self)
+
+
+_i0_ = declare("i0_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_i0_), _i0_)
+def i0_(self=NOT_GIVEN, **named):
+    if named:
+        return _i0_.call_given((self,), named)
+    return find1(_i0_, self)(self)
 
 
 _special_i0e, _special_i0e_default = declare.alone("special_i0e(Tensor self) -> Tensor", "pointwise", out="out")
@@ -429,6 +489,18 @@ def logit(self=NOT_GIVEN, eps=None, **named):
     return find1(_logit_default, self)(self, eps)
 
 
+_logit_ = declare("logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_logit_), _logit_)
+def logit_(self=NOT_GIVEN, eps=None, **named):
+    if named:
+        return _logit_.call_given((self, eps), named)
+    if eps is not None and type(eps) is not float:
+        eps = _logit_.convert(1, eps)
+    return find1(_logit_, self)(self, eps)
+
+
 _sinc, _sinc_default = declare.alone("sinc(Tensor self) -> Tensor", "pointwise", out="out")
 
 
@@ -437,6 +509,16 @@ def sinc(self=NOT_GIVEN, **named):
     if named:
         return _sinc.call_given((self,), named)
     return find1(_sinc_default, self)(self)
+
+
+_sinc_ = declare("sinc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_sinc_), _sinc_)
+def sinc_(self=NOT_GIVEN, **named):
+    if named:
+        return _sinc_.call_given((self,), named)
+    return find1(_sinc_, self)(self)
 
 
 _special_entr, _special_entr_default = declare.alone("special_entr(Tensor self) -> Tensor", "pointwise", out="out")
@@ -833,85 +915,3 @@ def special_log_softmax(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
     if dtype is not None and not is_dtype(dtype):
         dtype = _special_log_softmax.convert(2, dtype)
     return find1(_special_log_softmax, self)(self, dim, dtype)
-
-
-_erf_ = declare("erf_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_erf_), _erf_)
-def erf_(self=NOT_GIVEN, **named):
-    if named:
-        return _erf_.call_given((self,), named)
-    return find1(_erf_, self)(self)
-
-
-_erfc_ = declare("erfc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_erfc_), _erfc_)
-def erfc_(self=NOT_GIVEN, **named):
-    if named:
-        return _erfc_.call_given((self,), named)
-    return find1(_erfc_, self)(self)
-
-
-_erfinv_ = declare("erfinv_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_erfinv_), _erfinv_)
-def erfinv_(self=NOT_GIVEN, **named):
-    if named:
-        return _erfinv_.call_given((self,), named)
-    return find1(_erfinv_, self)(self)
-
-
-_lgamma_ = declare("lgamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_lgamma_), _lgamma_)
-def lgamma_(self=NOT_GIVEN, **named):
-    if named:
-        return _lgamma_.call_given((self,), named)
-    return find1(_lgamma_, self)(self)
-
-
-_digamma_ = declare("digamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_digamma_), _digamma_)
-def digamma_(self=NOT_GIVEN, **named):
-    if named:
-        return _digamma_.call_given((self,), named)
-    return find1(_digamma_, self)(self)
-
-
-_i0_ = declare("i0_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_i0_), _i0_)
-def i0_(self=NOT_GIVEN, **named):
-    if named:
-        return _i0_.call_given((self,), named)
-    return find1(_i0_, self)(self)
-
-
-_logit_ = declare("logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logit_), _logit_)
-def logit_(self=NOT_GIVEN, eps=None, **named):
-    if named:
-        return _logit_.call_given((self, eps), named)
-    if eps is not None and type(eps) is not float:
-        eps = _logit_.convert(1, eps)
-    return find1(_logit_, self)(self, eps)
-
-
-_sinc_ = declare("sinc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_sinc_), _sinc_)
-def sinc_(self=NOT_GIVEN, **named):
-    if named:
-        return _sinc_.call_given((self,), named)
-    return find1(_sinc_, self)(self)

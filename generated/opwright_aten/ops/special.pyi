@@ -2,82 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Scalar, Tensor
 
-__all__ = [
-    "digamma",
-    "digamma_",
-    "erf",
-    "erf_",
-    "erfc",
-    "erfc_",
-    "erfinv",
-    "erfinv_",
-    "i0",
-    "i0_",
-    "igamma",
-    "igammac",
-    "lgamma",
-    "lgamma_",
-    "logit",
-    "logit_",
-    "mvlgamma",
-    "polygamma",
-    "sinc",
-    "sinc_",
-    "special_airy_ai",
-    "special_bessel_j0",
-    "special_bessel_j1",
-    "special_bessel_y0",
-    "special_bessel_y1",
-    "special_digamma",
-    "special_entr",
-    "special_erf",
-    "special_erfc",
-    "special_erfcx",
-    "special_erfinv",
-    "special_exp2",
-    "special_expit",
-    "special_expm1",
-    "special_gammainc",
-    "special_gammaincc",
-    "special_gammaln",
-    "special_i0",
-    "special_i0e",
-    "special_i1",
-    "special_i1e",
-    "special_log1p",
-    "special_log_ndtr",
-    "special_log_softmax",
-    "special_logit",
-    "special_modified_bessel_i0",
-    "special_modified_bessel_i1",
-    "special_modified_bessel_k0",
-    "special_modified_bessel_k1",
-    "special_multigammaln",
-    "special_ndtr",
-    "special_ndtri",
-    "special_polygamma",
-    "special_psi",
-    "special_round",
-    "special_scaled_modified_bessel_k0",
-    "special_scaled_modified_bessel_k1",
-    "special_sinc",
-    "special_softmax",
-    "special_spherical_bessel_j0",
-    "special_xlog1py",
-    "special_xlogy",
-    "special_zeta",
-    "xlogy",
-    "xlogy_",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def erf(self: A) -> A: ...
@@ -86,17 +18,29 @@ def erf(input: A) -> A: ...
 @overload
 def erf(self: TensorLike, *, out: A) -> A: ...
 @overload
+def erf_(self: A) -> A: ...
+@overload
+def erf_(input: A) -> A: ...
+@overload
 def erfc(self: A) -> A: ...
 @overload
 def erfc(input: A) -> A: ...
 @overload
 def erfc(self: TensorLike, *, out: A) -> A: ...
 @overload
+def erfc_(self: A) -> A: ...
+@overload
+def erfc_(input: A) -> A: ...
+@overload
 def erfinv(self: A) -> A: ...
 @overload
 def erfinv(input: A) -> A: ...
 @overload
 def erfinv(self: TensorLike, *, out: A) -> A: ...
+@overload
+def erfinv_(self: A) -> A: ...
+@overload
+def erfinv_(input: A) -> A: ...
 @overload
 def special_erfcx(self: A) -> A: ...
 @overload
@@ -128,11 +72,19 @@ def lgamma(input: A) -> A: ...
 @overload
 def lgamma(self: TensorLike, *, out: A) -> A: ...
 @overload
+def lgamma_(self: A) -> A: ...
+@overload
+def lgamma_(input: A) -> A: ...
+@overload
 def digamma(self: A) -> A: ...
 @overload
 def digamma(input: A) -> A: ...
 @overload
 def digamma(self: TensorLike, *, out: A) -> A: ...
+@overload
+def digamma_(self: A) -> A: ...
+@overload
+def digamma_(input: A) -> A: ...
 @overload
 def polygamma(n: int, self: A) -> A: ...
 @overload
@@ -224,6 +176,10 @@ def i0(input: A) -> A: ...
 @overload
 def i0(self: TensorLike, *, out: A) -> A: ...
 @overload
+def i0_(self: A) -> A: ...
+@overload
+def i0_(input: A) -> A: ...
+@overload
 def special_i0e(self: A) -> A: ...
 @overload
 def special_i0e(input: A) -> A: ...
@@ -312,11 +268,19 @@ def logit(input: A, eps: float | None = None) -> A: ...
 @overload
 def logit(self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
 @overload
+def logit_(self: A, eps: float | None = None) -> A: ...
+@overload
+def logit_(input: A, eps: float | None = None) -> A: ...
+@overload
 def sinc(self: A) -> A: ...
 @overload
 def sinc(input: A) -> A: ...
 @overload
 def sinc(self: TensorLike, *, out: A) -> A: ...
+@overload
+def sinc_(self: A) -> A: ...
+@overload
+def sinc_(input: A) -> A: ...
 @overload
 def special_entr(self: A) -> A: ...
 @overload
@@ -551,1322 +515,91 @@ def special_log_softmax(self: A, dim: int, *, dtype: DTypeLike | None = None) ->
 def special_log_softmax(input: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def special_log_softmax(a: A, axis: int, *, dtype: DTypeLike | None = None) -> A: ...
-@overload
-def erf_(self: A) -> A: ...
-@overload
-def erf_(input: A) -> A: ...
-@overload
-def erfc_(self: A) -> A: ...
-@overload
-def erfc_(input: A) -> A: ...
-@overload
-def erfinv_(self: A) -> A: ...
-@overload
-def erfinv_(input: A) -> A: ...
-@overload
-def lgamma_(self: A) -> A: ...
-@overload
-def lgamma_(input: A) -> A: ...
-@overload
-def digamma_(self: A) -> A: ...
-@overload
-def digamma_(input: A) -> A: ...
-@overload
-def i0_(self: A) -> A: ...
-@overload
-def i0_(input: A) -> A: ...
-@overload
-def logit_(self: A, eps: float | None = None) -> A: ...
-@overload
-def logit_(input: A, eps: float | None = None) -> A: ...
-@overload
-def sinc_(self: A) -> A: ...
-@overload
-def sinc_(input: A) -> A: ...
 
-class _erf_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _erfc_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _erfinv_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_erfcx_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_ndtr_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_ndtr_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_ndtri_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_log_ndtr_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _lgamma_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _digamma_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _polygamma_default_operator(Operator):
-    def __call__(_op, n: int, self: A) -> A: ...
-
-class _polygamma__call:
-    def __call__(_op, self: A, n: int) -> A: ...
-
-class _polygamma__operator(_polygamma__call, Operator): ...
-
-class _mvlgamma_default_operator(Operator):
-    def __call__(_op, self: A, p: int) -> A: ...
-
-class _mvlgamma__call:
-    def __call__(_op, self: A, p: int) -> A: ...
-
-class _mvlgamma__operator(_mvlgamma__call, Operator): ...
-
-class _mvlgamma_out_operator(Operator):
-    def __call__(_op, self: TensorLike, p: int, *, out: A) -> A: ...
-
-class _special_zeta_default_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _special_zeta_default_operator(_special_zeta_default_call, Operator): ...
-
-special_zeta_default: _special_zeta_default_call
-
-class _special_zeta_self_scalar_call:
-    def __call__(_op, self: Scalar, other: A) -> A: ...
-
-class _special_zeta_self_scalar_operator(_special_zeta_self_scalar_call, Operator): ...
-
-special_zeta_self_scalar: _special_zeta_self_scalar_call
-
-class _special_zeta_other_scalar_call:
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-
-class _special_zeta_other_scalar_operator(_special_zeta_other_scalar_call, Operator): ...
-
-special_zeta_other_scalar: _special_zeta_other_scalar_call
-
-class _igamma_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _igamma__call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _igamma__operator(_igamma__call, Operator): ...
-
-class _igamma_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _igammac_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _igammac__call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _igammac__operator(_igammac__call, Operator): ...
-
-class _igammac_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _i0_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_i0e_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_i1_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_i1e_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_modified_bessel_i0_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_modified_bessel_i1_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_airy_ai_default_operator(Operator):
-    def __call__(_op, x: A) -> A: ...
-
-class _special_bessel_j0_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_bessel_j1_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_bessel_y0_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_bessel_y1_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_modified_bessel_k0_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_modified_bessel_k1_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_scaled_modified_bessel_k0_de_operator(Operator):
-    def __call__(_op, x: A) -> A: ...
-
-class _special_scaled_modified_bessel_k1_de_operator(Operator):
-    def __call__(_op, x: A) -> A: ...
-
-class _special_spherical_bessel_j0_default_operator(Operator):
-    def __call__(_op, x: A) -> A: ...
-
-class _logit_default_operator(Operator):
-    def __call__(_op, self: A, eps: float | None = None) -> A: ...
-
-class _sinc_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_entr_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _xlogy_Tensor_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _xlogy_Tensor_operator(_xlogy_Tensor_call, Operator): ...
-
-xlogy_Tensor: _xlogy_Tensor_call
-
-class _xlogy__Tensor_call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _xlogy__Tensor_operator(_xlogy__Tensor_call, Operator): ...
-
-xlogy__Tensor: _xlogy__Tensor_call
-
-class _xlogy_OutTensor_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _xlogy_Scalar_Self_call:
-    def __call__(_op, self: Scalar, other: A) -> A: ...
-
-class _xlogy_Scalar_Self_operator(_xlogy_Scalar_Self_call, Operator): ...
-
-xlogy_Scalar_Self: _xlogy_Scalar_Self_call
-
-class _xlogy_OutScalar_Self_operator(Operator):
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-
-class _xlogy_Scalar_Other_call:
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-
-class _xlogy_Scalar_Other_operator(_xlogy_Scalar_Other_call, Operator): ...
-
-xlogy_Scalar_Other: _xlogy_Scalar_Other_call
-
-class _xlogy__Scalar_Other_call:
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-
-class _xlogy__Scalar_Other_operator(_xlogy__Scalar_Other_call, Operator): ...
-
-xlogy__Scalar_Other: _xlogy__Scalar_Other_call
-
-class _xlogy_OutScalar_Other_operator(Operator):
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
-class _special_xlog1py_default_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _special_xlog1py_default_operator(_special_xlog1py_default_call, Operator): ...
-
-special_xlog1py_default: _special_xlog1py_default_call
-
-class _special_xlog1py_self_scalar_call:
-    def __call__(_op, self: Scalar, other: A) -> A: ...
-
-class _special_xlog1py_self_scalar_operator(_special_xlog1py_self_scalar_call, Operator): ...
-
-special_xlog1py_self_scalar: _special_xlog1py_self_scalar_call
-
-class _special_xlog1py_other_scalar_call:
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-
-class _special_xlog1py_other_scalar_operator(_special_xlog1py_other_scalar_call, Operator): ...
-
-special_xlog1py_other_scalar: _special_xlog1py_other_scalar_call
-
-class _special_erf_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_erf_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_erfc_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_erfc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_erfinv_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_erfinv_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_gammaln_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_gammaln_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_digamma_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_digamma_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_gammainc_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _special_gammainc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _special_gammaincc_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _special_gammaincc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _special_psi_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_psi_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_polygamma_default_operator(Operator):
-    def __call__(_op, n: int, self: A) -> A: ...
-
-class _special_polygamma_out_operator(Operator):
-    def __call__(_op, n: int, self: TensorLike, *, out: A) -> A: ...
-
-class _special_multigammaln_default_operator(Operator):
-    def __call__(_op, self: A, p: int) -> A: ...
-
-class _special_multigammaln_out_operator(Operator):
-    def __call__(_op, self: TensorLike, p: int, *, out: A) -> A: ...
-
-class _special_i0_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_i0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_logit_default_operator(Operator):
-    def __call__(_op, self: A, eps: float | None = None) -> A: ...
-
-class _special_logit_out_operator(Operator):
-    def __call__(_op, self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
-
-class _special_sinc_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_sinc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_expit_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_expit_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_exp2_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_exp2_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_expm1_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_expm1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_log1p_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _special_log1p_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_xlogy_default_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _special_xlogy_default_operator(_special_xlogy_default_call, Operator): ...
-
-special_xlogy_default: _special_xlogy_default_call
-
-class _special_xlogy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _special_xlogy_self_scalar_call:
-    def __call__(_op, self: Scalar, other: A) -> A: ...
-
-class _special_xlogy_self_scalar_operator(_special_xlogy_self_scalar_call, Operator): ...
-
-special_xlogy_self_scalar: _special_xlogy_self_scalar_call
-
-class _special_xlogy_self_scalar_out_operator(Operator):
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-
-class _special_xlogy_other_scalar_call:
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-
-class _special_xlogy_other_scalar_operator(_special_xlogy_other_scalar_call, Operator): ...
-
-special_xlogy_other_scalar: _special_xlogy_other_scalar_call
-
-class _special_xlogy_other_scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
-class _special_round_default_operator(Operator):
-    def __call__(_op, self: A, *, decimals: int = 0) -> A: ...
-
-class _special_round_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, decimals: int = 0, out: A) -> A: ...
-
-class _special_softmax_call:
-    def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
-
-class _special_softmax_operator(_special_softmax_call, Operator): ...
-
-class _special_log_softmax_call:
-    def __call__(_op, self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
-
-class _special_log_softmax_operator(_special_log_softmax_call, Operator): ...
-
-class _erf_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _erf__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _erf__operator(_erf__call, Operator): ...
-
-class _erfc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _erfc__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _erfc__operator(_erfc__call, Operator): ...
-
-class _erfinv_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _erfinv__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _erfinv__operator(_erfinv__call, Operator): ...
-
-class _special_erfcx_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_ndtri_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_log_ndtr_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _lgamma_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _lgamma__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _lgamma__operator(_lgamma__call, Operator): ...
-
-class _digamma_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _digamma__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _digamma__operator(_digamma__call, Operator): ...
-
-class _polygamma_out_operator(Operator):
-    def __call__(_op, n: int, self: TensorLike, *, out: A) -> A: ...
-
-class _special_zeta_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _special_zeta_self_scalar_out_operator(Operator):
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-
-class _special_zeta_other_scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
-class _i0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _i0__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _i0__operator(_i0__call, Operator): ...
-
-class _special_i0e_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_i1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_i1e_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_i0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_i1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_airy_ai_out_operator(Operator):
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_j0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_j1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_y0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_y1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_k0_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_k1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_scaled_modified_bessel_k0_ou_operator(Operator):
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_scaled_modified_bessel_k1_ou_operator(Operator):
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_spherical_bessel_j0_out_operator(Operator):
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _logit_out_operator(Operator):
-    def __call__(_op, self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
-
-class _logit__call:
-    def __call__(_op, self: A, eps: float | None = None) -> A: ...
-
-class _logit__operator(_logit__call, Operator): ...
-
-class _sinc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sinc__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _sinc__operator(_sinc__call, Operator): ...
-
-class _special_entr_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_xlog1py_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _special_xlog1py_self_scalar_out_operator(Operator):
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-
-class _special_xlog1py_other_scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
-class _erf_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _erf_packet(_erf_packet_call):
-    default: _erf_default_operator
-    out: _erf_out_operator
-
-class _erfc_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _erfc_packet(_erfc_packet_call):
-    default: _erfc_default_operator
-    out: _erfc_out_operator
-
-class _erfinv_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _erfinv_packet(_erfinv_packet_call):
-    default: _erfinv_default_operator
-    out: _erfinv_out_operator
-
-class _special_erfcx_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_erfcx_packet(_special_erfcx_packet_call):
-    default: _special_erfcx_default_operator
-    out: _special_erfcx_out_operator
-
-class _special_ndtr_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_ndtr_packet(_special_ndtr_packet_call):
-    default: _special_ndtr_default_operator
-    out: _special_ndtr_out_operator
-
-class _special_ndtri_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_ndtri_packet(_special_ndtri_packet_call):
-    default: _special_ndtri_default_operator
-    out: _special_ndtri_out_operator
-
-class _special_log_ndtr_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_log_ndtr_packet(_special_log_ndtr_packet_call):
-    default: _special_log_ndtr_default_operator
-    out: _special_log_ndtr_out_operator
-
-class _lgamma_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _lgamma_packet(_lgamma_packet_call):
-    default: _lgamma_default_operator
-    out: _lgamma_out_operator
-
-class _digamma_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _digamma_packet(_digamma_packet_call):
-    default: _digamma_default_operator
-    out: _digamma_out_operator
-
-class _polygamma_packet_call(Packet):
-    @overload
-    def __call__(_op, n: int, self: A) -> A: ...
-    @overload
-    def __call__(_op, n: int, self: TensorLike, *, out: A) -> A: ...
-
-class _polygamma_packet(_polygamma_packet_call):
-    default: _polygamma_default_operator
-    out: _polygamma_out_operator
-
-class _polygamma__packet(_polygamma__call, Packet):
-    default: _polygamma__operator
-
-class _mvlgamma_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, p: int) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, p: int, *, out: A) -> A: ...
-
-class _mvlgamma_packet(_mvlgamma_packet_call):
-    default: _mvlgamma_default_operator
-    out: _mvlgamma_out_operator
-
-class _mvlgamma__packet(_mvlgamma__call, Packet):
-    default: _mvlgamma__operator
-
-class _special_zeta_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: Scalar, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
-class _special_zeta_packet(_special_zeta_packet_call):
-    default: _special_zeta_default_operator
-    self_scalar: _special_zeta_self_scalar_operator
-    other_scalar: _special_zeta_other_scalar_operator
-    out: _special_zeta_out_operator
-    self_scalar_out: _special_zeta_self_scalar_out_operator
-    other_scalar_out: _special_zeta_other_scalar_out_operator
-
-class _igamma_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _igamma_packet(_igamma_packet_call):
-    default: _igamma_default_operator
-    out: _igamma_out_operator
-
-class _igamma__packet(_igamma__call, Packet):
-    default: _igamma__operator
-
-class _igammac_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _igammac_packet(_igammac_packet_call):
-    default: _igammac_default_operator
-    out: _igammac_out_operator
-
-class _igammac__packet(_igammac__call, Packet):
-    default: _igammac__operator
-
-class _i0_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _i0_packet(_i0_packet_call):
-    default: _i0_default_operator
-    out: _i0_out_operator
-
-class _special_i0e_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_i0e_packet(_special_i0e_packet_call):
-    default: _special_i0e_default_operator
-    out: _special_i0e_out_operator
-
-class _special_i1_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_i1_packet(_special_i1_packet_call):
-    default: _special_i1_default_operator
-    out: _special_i1_out_operator
-
-class _special_i1e_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_i1e_packet(_special_i1e_packet_call):
-    default: _special_i1e_default_operator
-    out: _special_i1e_out_operator
-
-class _special_modified_bessel_i0_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_i0_packet(_special_modified_bessel_i0_packet_call):
-    default: _special_modified_bessel_i0_default_operator
-    out: _special_modified_bessel_i0_out_operator
-
-class _special_modified_bessel_i1_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_i1_packet(_special_modified_bessel_i1_packet_call):
-    default: _special_modified_bessel_i1_default_operator
-    out: _special_modified_bessel_i1_out_operator
-
-class _special_airy_ai_packet_call(Packet):
-    @overload
-    def __call__(_op, x: A) -> A: ...
-    @overload
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_airy_ai_packet(_special_airy_ai_packet_call):
-    default: _special_airy_ai_default_operator
-    out: _special_airy_ai_out_operator
-
-class _special_bessel_j0_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_j0_packet(_special_bessel_j0_packet_call):
-    default: _special_bessel_j0_default_operator
-    out: _special_bessel_j0_out_operator
-
-class _special_bessel_j1_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_j1_packet(_special_bessel_j1_packet_call):
-    default: _special_bessel_j1_default_operator
-    out: _special_bessel_j1_out_operator
-
-class _special_bessel_y0_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_y0_packet(_special_bessel_y0_packet_call):
-    default: _special_bessel_y0_default_operator
-    out: _special_bessel_y0_out_operator
-
-class _special_bessel_y1_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_bessel_y1_packet(_special_bessel_y1_packet_call):
-    default: _special_bessel_y1_default_operator
-    out: _special_bessel_y1_out_operator
-
-class _special_modified_bessel_k0_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_k0_packet(_special_modified_bessel_k0_packet_call):
-    default: _special_modified_bessel_k0_default_operator
-    out: _special_modified_bessel_k0_out_operator
-
-class _special_modified_bessel_k1_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_modified_bessel_k1_packet(_special_modified_bessel_k1_packet_call):
-    default: _special_modified_bessel_k1_default_operator
-    out: _special_modified_bessel_k1_out_operator
-
-class _special_scaled_modified_bessel_k0_packet_call(Packet):
-    @overload
-    def __call__(_op, x: A) -> A: ...
-    @overload
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_scaled_modified_bessel_k0_packet(_special_scaled_modified_bessel_k0_packet_call):
-    default: _special_scaled_modified_bessel_k0_de_operator
-    out: _special_scaled_modified_bessel_k0_ou_operator
-
-class _special_scaled_modified_bessel_k1_packet_call(Packet):
-    @overload
-    def __call__(_op, x: A) -> A: ...
-    @overload
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_scaled_modified_bessel_k1_packet(_special_scaled_modified_bessel_k1_packet_call):
-    default: _special_scaled_modified_bessel_k1_de_operator
-    out: _special_scaled_modified_bessel_k1_ou_operator
-
-class _special_spherical_bessel_j0_packet_call(Packet):
-    @overload
-    def __call__(_op, x: A) -> A: ...
-    @overload
-    def __call__(_op, x: TensorLike, *, out: A) -> A: ...
-
-class _special_spherical_bessel_j0_packet(_special_spherical_bessel_j0_packet_call):
-    default: _special_spherical_bessel_j0_default_operator
-    out: _special_spherical_bessel_j0_out_operator
-
-class _logit_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, eps: float | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
-
-class _logit_packet(_logit_packet_call):
-    default: _logit_default_operator
-    out: _logit_out_operator
-
-class _sinc_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sinc_packet(_sinc_packet_call):
-    default: _sinc_default_operator
-    out: _sinc_out_operator
-
-class _special_entr_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_entr_packet(_special_entr_packet_call):
-    default: _special_entr_default_operator
-    out: _special_entr_out_operator
-
-class _xlogy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: Scalar, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
-class _xlogy_packet(_xlogy_packet_call):
-    Tensor: _xlogy_Tensor_operator
-    OutTensor: _xlogy_OutTensor_operator
-    Scalar_Self: _xlogy_Scalar_Self_operator
-    OutScalar_Self: _xlogy_OutScalar_Self_operator
-    Scalar_Other: _xlogy_Scalar_Other_operator
-    OutScalar_Other: _xlogy_OutScalar_Other_operator
-
-class _xlogy__packet(Packet):
-    Tensor: _xlogy__Tensor_operator
-    Scalar_Other: _xlogy__Scalar_Other_operator
-    @overload
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-
-class _special_xlog1py_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: Scalar, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
-class _special_xlog1py_packet(_special_xlog1py_packet_call):
-    default: _special_xlog1py_default_operator
-    self_scalar: _special_xlog1py_self_scalar_operator
-    other_scalar: _special_xlog1py_other_scalar_operator
-    out: _special_xlog1py_out_operator
-    self_scalar_out: _special_xlog1py_self_scalar_out_operator
-    other_scalar_out: _special_xlog1py_other_scalar_out_operator
-
-class _special_erf_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_erf_packet(_special_erf_packet_call):
-    default: _special_erf_default_operator
-    out: _special_erf_out_operator
-
-class _special_erfc_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_erfc_packet(_special_erfc_packet_call):
-    default: _special_erfc_default_operator
-    out: _special_erfc_out_operator
-
-class _special_erfinv_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_erfinv_packet(_special_erfinv_packet_call):
-    default: _special_erfinv_default_operator
-    out: _special_erfinv_out_operator
-
-class _special_gammaln_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_gammaln_packet(_special_gammaln_packet_call):
-    default: _special_gammaln_default_operator
-    out: _special_gammaln_out_operator
-
-class _special_digamma_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_digamma_packet(_special_digamma_packet_call):
-    default: _special_digamma_default_operator
-    out: _special_digamma_out_operator
-
-class _special_gammainc_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _special_gammainc_packet(_special_gammainc_packet_call):
-    default: _special_gammainc_default_operator
-    out: _special_gammainc_out_operator
-
-class _special_gammaincc_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _special_gammaincc_packet(_special_gammaincc_packet_call):
-    default: _special_gammaincc_default_operator
-    out: _special_gammaincc_out_operator
-
-class _special_psi_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_psi_packet(_special_psi_packet_call):
-    default: _special_psi_default_operator
-    out: _special_psi_out_operator
-
-class _special_polygamma_packet_call(Packet):
-    @overload
-    def __call__(_op, n: int, self: A) -> A: ...
-    @overload
-    def __call__(_op, n: int, self: TensorLike, *, out: A) -> A: ...
-
-class _special_polygamma_packet(_special_polygamma_packet_call):
-    default: _special_polygamma_default_operator
-    out: _special_polygamma_out_operator
-
-class _special_multigammaln_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, p: int) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, p: int, *, out: A) -> A: ...
-
-class _special_multigammaln_packet(_special_multigammaln_packet_call):
-    default: _special_multigammaln_default_operator
-    out: _special_multigammaln_out_operator
-
-class _special_i0_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_i0_packet(_special_i0_packet_call):
-    default: _special_i0_default_operator
-    out: _special_i0_out_operator
-
-class _special_logit_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, eps: float | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
-
-class _special_logit_packet(_special_logit_packet_call):
-    default: _special_logit_default_operator
-    out: _special_logit_out_operator
-
-class _special_sinc_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_sinc_packet(_special_sinc_packet_call):
-    default: _special_sinc_default_operator
-    out: _special_sinc_out_operator
-
-class _special_expit_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_expit_packet(_special_expit_packet_call):
-    default: _special_expit_default_operator
-    out: _special_expit_out_operator
-
-class _special_exp2_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_exp2_packet(_special_exp2_packet_call):
-    default: _special_exp2_default_operator
-    out: _special_exp2_out_operator
-
-class _special_expm1_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_expm1_packet(_special_expm1_packet_call):
-    default: _special_expm1_default_operator
-    out: _special_expm1_out_operator
-
-class _special_log1p_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _special_log1p_packet(_special_log1p_packet_call):
-    default: _special_log1p_default_operator
-    out: _special_log1p_out_operator
-
-class _special_xlogy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: Scalar, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Scalar, other: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: Scalar, *, out: A) -> A: ...
-
-class _special_xlogy_packet(_special_xlogy_packet_call):
-    default: _special_xlogy_default_operator
-    out: _special_xlogy_out_operator
-    self_scalar: _special_xlogy_self_scalar_operator
-    self_scalar_out: _special_xlogy_self_scalar_out_operator
-    other_scalar: _special_xlogy_other_scalar_operator
-    other_scalar_out: _special_xlogy_other_scalar_out_operator
-
-class _special_round_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, *, decimals: int = 0) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, decimals: int = 0, out: A) -> A: ...
-
-class _special_round_packet(_special_round_packet_call):
-    default: _special_round_default_operator
-    out: _special_round_out_operator
-
-class _special_softmax_packet(_special_softmax_call, Packet):
-    default: _special_softmax_operator
-
-class _special_log_softmax_packet(_special_log_softmax_call, Packet):
-    default: _special_log_softmax_operator
-
-class _erf__packet(_erf__call, Packet):
-    default: _erf__operator
-
-class _erfc__packet(_erfc__call, Packet):
-    default: _erfc__operator
-
-class _erfinv__packet(_erfinv__call, Packet):
-    default: _erfinv__operator
-
-class _lgamma__packet(_lgamma__call, Packet):
-    default: _lgamma__operator
-
-class _digamma__packet(_digamma__call, Packet):
-    default: _digamma__operator
-
-class _i0__packet(_i0__call, Packet):
-    default: _i0__operator
-
-class _logit__packet(_logit__call, Packet):
-    default: _logit__operator
-
-class _sinc__packet(_sinc__call, Packet):
-    default: _sinc__operator
-
-class Namespace:
+special_zeta_default: _calls.Call_self_other_2d85a7
+special_zeta_self_scalar: _calls.Call_self_other_040a8e
+special_zeta_other_scalar: _calls.Call_self_other_cae022
+xlogy_Tensor: _calls.Call_self_other_2d85a7
+xlogy__Tensor: _calls.Call_self_other_36e107
+xlogy_Scalar_Self: _calls.Call_self_other_040a8e
+xlogy_Scalar_Other: _calls.Call_self_other_cae022
+xlogy__Scalar_Other: _calls.Call_self_other_cae022
+special_xlog1py_default: _calls.Call_self_other_2d85a7
+special_xlog1py_self_scalar: _calls.Call_self_other_040a8e
+special_xlog1py_other_scalar: _calls.Call_self_other_cae022
+special_xlogy_default: _calls.Call_self_other_2d85a7
+special_xlogy_self_scalar: _calls.Call_self_other_040a8e
+special_xlogy_other_scalar: _calls.Call_self_other_cae022
+
+class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    erf: _erf_packet
-    erfc: _erfc_packet
-    erfinv: _erfinv_packet
-    special_erfcx: _special_erfcx_packet
-    special_ndtr: _special_ndtr_packet
-    special_ndtri: _special_ndtri_packet
-    special_log_ndtr: _special_log_ndtr_packet
-    lgamma: _lgamma_packet
-    digamma: _digamma_packet
-    polygamma: _polygamma_packet
-    polygamma_: _polygamma__packet
-    mvlgamma: _mvlgamma_packet
-    mvlgamma_: _mvlgamma__packet
-    special_zeta: _special_zeta_packet
-    igamma: _igamma_packet
-    igamma_: _igamma__packet
-    igammac: _igammac_packet
-    igammac_: _igammac__packet
-    i0: _i0_packet
-    special_i0e: _special_i0e_packet
-    special_i1: _special_i1_packet
-    special_i1e: _special_i1e_packet
-    special_modified_bessel_i0: _special_modified_bessel_i0_packet
-    special_modified_bessel_i1: _special_modified_bessel_i1_packet
-    special_airy_ai: _special_airy_ai_packet
-    special_bessel_j0: _special_bessel_j0_packet
-    special_bessel_j1: _special_bessel_j1_packet
-    special_bessel_y0: _special_bessel_y0_packet
-    special_bessel_y1: _special_bessel_y1_packet
-    special_modified_bessel_k0: _special_modified_bessel_k0_packet
-    special_modified_bessel_k1: _special_modified_bessel_k1_packet
-    special_scaled_modified_bessel_k0: _special_scaled_modified_bessel_k0_packet
-    special_scaled_modified_bessel_k1: _special_scaled_modified_bessel_k1_packet
-    special_spherical_bessel_j0: _special_spherical_bessel_j0_packet
-    logit: _logit_packet
-    sinc: _sinc_packet
-    special_entr: _special_entr_packet
-    xlogy: _xlogy_packet
-    xlogy_: _xlogy__packet
-    special_xlog1py: _special_xlog1py_packet
-    special_erf: _special_erf_packet
-    special_erfc: _special_erfc_packet
-    special_erfinv: _special_erfinv_packet
-    special_gammaln: _special_gammaln_packet
-    special_digamma: _special_digamma_packet
-    special_gammainc: _special_gammainc_packet
-    special_gammaincc: _special_gammaincc_packet
-    special_psi: _special_psi_packet
-    special_polygamma: _special_polygamma_packet
-    special_multigammaln: _special_multigammaln_packet
-    special_i0: _special_i0_packet
-    special_logit: _special_logit_packet
-    special_sinc: _special_sinc_packet
-    special_expit: _special_expit_packet
-    special_exp2: _special_exp2_packet
-    special_expm1: _special_expm1_packet
-    special_log1p: _special_log1p_packet
-    special_xlogy: _special_xlogy_packet
-    special_round: _special_round_packet
-    special_softmax: _special_softmax_packet
-    special_log_softmax: _special_log_softmax_packet
-    erf_: _erf__packet
-    erfc_: _erfc__packet
-    erfinv_: _erfinv__packet
-    lgamma_: _lgamma__packet
-    digamma_: _digamma__packet
-    i0_: _i0__packet
-    logit_: _logit__packet
-    sinc_: _sinc__packet
+    erf: _calls.Packet_self_out_2db244
+    erf_: _calls.Packet_self_f14bd4
+    erfc: _calls.Packet_self_out_2db244
+    erfc_: _calls.Packet_self_f14bd4
+    erfinv: _calls.Packet_self_out_2db244
+    erfinv_: _calls.Packet_self_f14bd4
+    special_erfcx: _calls.Packet_self_out_2db244
+    special_ndtr: _calls.Packet_self_out_2db244
+    special_ndtri: _calls.Packet_self_out_2db244
+    special_log_ndtr: _calls.Packet_self_out_2db244
+    lgamma: _calls.Packet_self_out_2db244
+    lgamma_: _calls.Packet_self_f14bd4
+    digamma: _calls.Packet_self_out_2db244
+    digamma_: _calls.Packet_self_f14bd4
+    polygamma: _calls.Packet_n_self_out_a930c2
+    polygamma_: _calls.Packet_self_n_af8471
+    mvlgamma: _calls.Packet_self_p_out_d3d383
+    mvlgamma_: _calls.Packet_self_p_079c99
+    special_zeta: _calls.Packet_self_other_out_e13187
+    igamma: _calls.Packet_self_other_out_e8ceca
+    igamma_: _calls.Packet_self_other_15ce9c
+    igammac: _calls.Packet_self_other_out_e8ceca
+    igammac_: _calls.Packet_self_other_15ce9c
+    i0: _calls.Packet_self_out_2db244
+    i0_: _calls.Packet_self_f14bd4
+    special_i0e: _calls.Packet_self_out_2db244
+    special_i1: _calls.Packet_self_out_2db244
+    special_i1e: _calls.Packet_self_out_2db244
+    special_modified_bessel_i0: _calls.Packet_self_out_2db244
+    special_modified_bessel_i1: _calls.Packet_self_out_2db244
+    special_airy_ai: _calls.Packet_x_out_96be58
+    special_bessel_j0: _calls.Packet_self_out_2db244
+    special_bessel_j1: _calls.Packet_self_out_2db244
+    special_bessel_y0: _calls.Packet_self_out_2db244
+    special_bessel_y1: _calls.Packet_self_out_2db244
+    special_modified_bessel_k0: _calls.Packet_self_out_2db244
+    special_modified_bessel_k1: _calls.Packet_self_out_2db244
+    special_scaled_modified_bessel_k0: _calls.Packet_x_out_96be58
+    special_scaled_modified_bessel_k1: _calls.Packet_x_out_96be58
+    special_spherical_bessel_j0: _calls.Packet_x_out_96be58
+    logit: _calls.Packet_self_eps_out_24edad
+    logit_: _calls.Packet_self_eps_721043
+    sinc: _calls.Packet_self_out_2db244
+    sinc_: _calls.Packet_self_f14bd4
+    special_entr: _calls.Packet_self_out_2db244
+    xlogy: _calls.Packet_self_other_out_eef0bf
+    xlogy_: _calls.Packet_self_other_bf76f0
+    special_xlog1py: _calls.Packet_self_other_out_e13187
+    special_erf: _calls.Packet_self_out_2db244
+    special_erfc: _calls.Packet_self_out_2db244
+    special_erfinv: _calls.Packet_self_out_2db244
+    special_gammaln: _calls.Packet_self_out_2db244
+    special_digamma: _calls.Packet_self_out_2db244
+    special_gammainc: _calls.Packet_self_other_out_e8ceca
+    special_gammaincc: _calls.Packet_self_other_out_e8ceca
+    special_psi: _calls.Packet_self_out_2db244
+    special_polygamma: _calls.Packet_n_self_out_a930c2
+    special_multigammaln: _calls.Packet_self_p_out_d3d383
+    special_i0: _calls.Packet_self_out_2db244
+    special_logit: _calls.Packet_self_eps_out_24edad
+    special_sinc: _calls.Packet_self_out_2db244
+    special_expit: _calls.Packet_self_out_2db244
+    special_exp2: _calls.Packet_self_out_2db244
+    special_expm1: _calls.Packet_self_out_2db244
+    special_log1p: _calls.Packet_self_out_2db244
+    special_xlogy: _calls.Packet_self_other_out_b22f84
+    special_round: _calls.Packet_self_decimals_out_f5469e
+    special_softmax: _calls.Packet_self_dim_dtype_9ec573
+    special_log_softmax: _calls.Packet_self_dim_dtype_198cd2

@@ -18,6 +18,16 @@ def neg(self=NOT_GIVEN, **named):
     return find1(_neg_default, self)(self)
 
 
+_neg_ = declare("neg_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_neg_), _neg_)
+def neg_(self=NOT_GIVEN, **named):
+    if named:
+        return _neg_.call_given((self,), named)
+    return find1(_neg_, self)(self)
+
+
 _abs, _abs_default = declare.alone("abs(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -26,6 +36,16 @@ def abs(self=NOT_GIVEN, **named):
     if named:
         return _abs.call_given((self,), named)
     return find1(_abs_default, self)(self)
+
+
+_abs_ = declare("abs_(Tensor(a!) self) -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_abs_), _abs_)
+def abs_(self=NOT_GIVEN, **named):
+    if named:
+        return _abs_.call_given((self,), named)
+    return find1(_abs_, self)(self)
 
 
 _exp, _exp_default = declare.alone("exp(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -38,6 +58,16 @@ def exp(self=NOT_GIVEN, **named):
     return find1(_exp_default, self)(self)
 
 
+_exp_ = declare("exp_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_exp_), _exp_)
+def exp_(self=NOT_GIVEN, **named):
+    if named:
+        return _exp_.call_given((self,), named)
+    return find1(_exp_, self)(self)
+
+
 _expm1, _expm1_default = declare.alone("expm1(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -46,6 +76,16 @@ def expm1(self=NOT_GIVEN, **named):
     if named:
         return _expm1.call_given((self,), named)
     return find1(_expm1_default, self)(self)
+
+
+_expm1_ = declare("expm1_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_expm1_), _expm1_)
+def expm1_(self=NOT_GIVEN, **named):
+    if named:
+        return _expm1_.call_given((self,), named)
+    return find1(_expm1_, self)(self)
 
 
 _log, _log_default = declare.alone("log(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -58,6 +98,16 @@ def log(self=NOT_GIVEN, **named):
     return find1(_log_default, self)(self)
 
 
+_log_ = declare("log_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_log_), _log_)
+def log_(self=NOT_GIVEN, **named):
+    if named:
+        return _log_.call_given((self,), named)
+    return find1(_log_, self)(self)
+
+
 _log1p, _log1p_default = declare.alone("log1p(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -66,6 +116,16 @@ def log1p(self=NOT_GIVEN, **named):
     if named:
         return _log1p.call_given((self,), named)
     return find1(_log1p_default, self)(self)
+
+
+_log1p_ = declare("log1p_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_log1p_), _log1p_)
+def log1p_(self=NOT_GIVEN, **named):
+    if named:
+        return _log1p_.call_given((self,), named)
+    return find1(_log1p_, self)(self)
 
 
 _log2, _log2_default = declare.alone("log2(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -78,6 +138,16 @@ def log2(self=NOT_GIVEN, **named):
     return find1(_log2_default, self)(self)
 
 
+_log2_ = declare("log2_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_log2_), _log2_)
+def log2_(self=NOT_GIVEN, **named):
+    if named:
+        return _log2_.call_given((self,), named)
+    return find1(_log2_, self)(self)
+
+
 _sqrt, _sqrt_default = declare.alone("sqrt(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -86,6 +156,16 @@ def sqrt(self=NOT_GIVEN, **named):
     if named:
         return _sqrt.call_given((self,), named)
     return find1(_sqrt_default, self)(self)
+
+
+_sqrt_ = declare("sqrt_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_sqrt_), _sqrt_)
+def sqrt_(self=NOT_GIVEN, **named):
+    if named:
+        return _sqrt_.call_given((self,), named)
+    return find1(_sqrt_, self)(self)
 
 
 _sin, _sin_default = declare.alone("sin(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -98,6 +178,16 @@ def sin(self=NOT_GIVEN, **named):
     return find1(_sin_default, self)(self)
 
 
+_sin_ = declare("sin_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_sin_), _sin_)
+def sin_(self=NOT_GIVEN, **named):
+    if named:
+        return _sin_.call_given((self,), named)
+    return find1(_sin_, self)(self)
+
+
 _cos, _cos_default = declare.alone("cos(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -106,6 +196,16 @@ def cos(self=NOT_GIVEN, **named):
     if named:
         return _cos.call_given((self,), named)
     return find1(_cos_default, self)(self)
+
+
+_cos_ = declare("cos_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_cos_), _cos_)
+def cos_(self=NOT_GIVEN, **named):
+    if named:
+        return _cos_.call_given((self,), named)
+    return find1(_cos_, self)(self)
 
 
 _tan, _tan_default = declare.alone("tan(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -118,6 +218,16 @@ def tan(self=NOT_GIVEN, **named):
     return find1(_tan_default, self)(self)
 
 
+_tan_ = declare("tan_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_tan_), _tan_)
+def tan_(self=NOT_GIVEN, **named):
+    if named:
+        return _tan_.call_given((self,), named)
+    return find1(_tan_, self)(self)
+
+
 _tanh, _tanh_default = declare.alone("tanh(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -126,6 +236,16 @@ def tanh(self=NOT_GIVEN, **named):
     if named:
         return _tanh.call_given((self,), named)
     return find1(_tanh_default, self)(self)
+
+
+_tanh_ = declare("tanh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_tanh_), _tanh_)
+def tanh_(self=NOT_GIVEN, **named):
+    if named:
+        return _tanh_.call_given((self,), named)
+    return find1(_tanh_, self)(self)
 
 
 _reciprocal, _reciprocal_default = declare.alone("reciprocal(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -138,6 +258,16 @@ def reciprocal(self=NOT_GIVEN, **named):
     return find1(_reciprocal_default, self)(self)
 
 
+_reciprocal_ = declare("reciprocal_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_reciprocal_), _reciprocal_)
+def reciprocal_(self=NOT_GIVEN, **named):
+    if named:
+        return _reciprocal_.call_given((self,), named)
+    return find1(_reciprocal_, self)(self)
+
+
 _rsqrt, _rsqrt_default = declare.alone("rsqrt(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -146,6 +276,16 @@ def rsqrt(self=NOT_GIVEN, **named):
     if named:
         return _rsqrt.call_given((self,), named)
     return find1(_rsqrt_default, self)(self)
+
+
+_rsqrt_ = declare("rsqrt_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_rsqrt_), _rsqrt_)
+def rsqrt_(self=NOT_GIVEN, **named):
+    if named:
+        return _rsqrt_.call_given((self,), named)
+    return find1(_rsqrt_, self)(self)
 
 
 _sigmoid, _sigmoid_default = declare.alone("sigmoid(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -158,6 +298,16 @@ def sigmoid(self=NOT_GIVEN, **named):
     return find1(_sigmoid_default, self)(self)
 
 
+_sigmoid_ = declare("sigmoid_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_sigmoid_), _sigmoid_)
+def sigmoid_(self=NOT_GIVEN, **named):
+    if named:
+        return _sigmoid_.call_given((self,), named)
+    return find1(_sigmoid_, self)(self)
+
+
 _floor, _floor_default = declare.alone("floor(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -166,6 +316,16 @@ def floor(self=NOT_GIVEN, **named):
     if named:
         return _floor.call_given((self,), named)
     return find1(_floor_default, self)(self)
+
+
+_floor_ = declare("floor_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_floor_), _floor_)
+def floor_(self=NOT_GIVEN, **named):
+    if named:
+        return _floor_.call_given((self,), named)
+    return find1(_floor_, self)(self)
 
 
 _ceil, _ceil_default = declare.alone("ceil(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -178,6 +338,16 @@ def ceil(self=NOT_GIVEN, **named):
     return find1(_ceil_default, self)(self)
 
 
+_ceil_ = declare("ceil_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_ceil_), _ceil_)
+def ceil_(self=NOT_GIVEN, **named):
+    if named:
+        return _ceil_.call_given((self,), named)
+    return find1(_ceil_, self)(self)
+
+
 _trunc, _trunc_default = declare.alone("trunc(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -186,6 +356,16 @@ def trunc(self=NOT_GIVEN, **named):
     if named:
         return _trunc.call_given((self,), named)
     return find1(_trunc_default, self)(self)
+
+
+_trunc_ = declare("trunc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_trunc_), _trunc_)
+def trunc_(self=NOT_GIVEN, **named):
+    if named:
+        return _trunc_.call_given((self,), named)
+    return find1(_trunc_, self)(self)
 
 
 _round_default = declare("round(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -214,6 +394,32 @@ def round(*args, **kwargs):
     return _round.call(args, kwargs)
 
 
+_round__default = declare("round_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+_round__decimals = declare("round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)", "inplace pointwise")
+_round_ = declare.overloaded(_round__default)
+
+
+@stub_of(_round__default)
+def round__default(self):
+    return find1(_round__default, self)(self)
+
+
+@stub_of(_round__decimals)
+def round__decimals(self, *, decimals):
+    if type(decimals) is not int or decimals.bit_length() > 63:
+        decimals = _round__decimals.convert(1, decimals)
+    return find1(_round__decimals, self)(self, decimals)
+
+
+@function_of(_round_)
+def round_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round__default(*args)
+    return _round_.call(args, kwargs)
+
+
 _sign, _sign_default = declare.alone("sign(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -222,6 +428,16 @@ def sign(self=NOT_GIVEN, **named):
     if named:
         return _sign.call_given((self,), named)
     return find1(_sign_default, self)(self)
+
+
+_sign_ = declare("sign_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_sign_), _sign_)
+def sign_(self=NOT_GIVEN, **named):
+    if named:
+        return _sign_.call_given((self,), named)
+    return find1(_sign_, self)(self)
 
 
 _asin, _asin_default = declare.alone("asin(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -234,6 +450,16 @@ def asin(self=NOT_GIVEN, **named):
     return find1(_asin_default, self)(self)
 
 
+_asin_ = declare("asin_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_asin_), _asin_)
+def asin_(self=NOT_GIVEN, **named):
+    if named:
+        return _asin_.call_given((self,), named)
+    return find1(_asin_, self)(self)
+
+
 _acos, _acos_default = declare.alone("acos(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -242,6 +468,16 @@ def acos(self=NOT_GIVEN, **named):
     if named:
         return _acos.call_given((self,), named)
     return find1(_acos_default, self)(self)
+
+
+_acos_ = declare("acos_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_acos_), _acos_)
+def acos_(self=NOT_GIVEN, **named):
+    if named:
+        return _acos_.call_given((self,), named)
+    return find1(_acos_, self)(self)
 
 
 _atan, _atan_default = declare.alone("atan(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -254,6 +490,16 @@ def atan(self=NOT_GIVEN, **named):
     return find1(_atan_default, self)(self)
 
 
+_atan_ = declare("atan_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_atan_), _atan_)
+def atan_(self=NOT_GIVEN, **named):
+    if named:
+        return _atan_.call_given((self,), named)
+    return find1(_atan_, self)(self)
+
+
 _sinh, _sinh_default = declare.alone("sinh(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -262,6 +508,16 @@ def sinh(self=NOT_GIVEN, **named):
     if named:
         return _sinh.call_given((self,), named)
     return find1(_sinh_default, self)(self)
+
+
+_sinh_ = declare("sinh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_sinh_), _sinh_)
+def sinh_(self=NOT_GIVEN, **named):
+    if named:
+        return _sinh_.call_given((self,), named)
+    return find1(_sinh_, self)(self)
 
 
 _cosh, _cosh_default = declare.alone("cosh(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -274,6 +530,16 @@ def cosh(self=NOT_GIVEN, **named):
     return find1(_cosh_default, self)(self)
 
 
+_cosh_ = declare("cosh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_cosh_), _cosh_)
+def cosh_(self=NOT_GIVEN, **named):
+    if named:
+        return _cosh_.call_given((self,), named)
+    return find1(_cosh_, self)(self)
+
+
 _asinh, _asinh_default = declare.alone("asinh(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -282,6 +548,16 @@ def asinh(self=NOT_GIVEN, **named):
     if named:
         return _asinh.call_given((self,), named)
     return find1(_asinh_default, self)(self)
+
+
+_asinh_ = declare("asinh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_asinh_), _asinh_)
+def asinh_(self=NOT_GIVEN, **named):
+    if named:
+        return _asinh_.call_given((self,), named)
+    return find1(_asinh_, self)(self)
 
 
 _acosh, _acosh_default = declare.alone("acosh(Tensor self) -> Tensor", "core pointwise", out="out")
@@ -294,6 +570,16 @@ def acosh(self=NOT_GIVEN, **named):
     return find1(_acosh_default, self)(self)
 
 
+_acosh_ = declare("acosh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_acosh_), _acosh_)
+def acosh_(self=NOT_GIVEN, **named):
+    if named:
+        return _acosh_.call_given((self,), named)
+    return find1(_acosh_, self)(self)
+
+
 _atanh, _atanh_default = declare.alone("atanh(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -302,6 +588,16 @@ def atanh(self=NOT_GIVEN, **named):
     if named:
         return _atanh.call_given((self,), named)
     return find1(_atanh_default, self)(self)
+
+
+_atanh_ = declare("atanh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_atanh_), _atanh_)
+def atanh_(self=NOT_GIVEN, **named):
+    if named:
+        return _atanh_.call_given((self,), named)
+    return find1(_atanh_, self)(self)
 
 
 _exp2, _exp2_default = declare.alone("exp2(Tensor self) -> Tensor", "pointwise", out="out")
@@ -314,6 +610,16 @@ def exp2(self=NOT_GIVEN, **named):
     return find1(_exp2_default, self)(self)
 
 
+_exp2_ = declare("exp2_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_exp2_), _exp2_)
+def exp2_(self=NOT_GIVEN, **named):
+    if named:
+        return _exp2_.call_given((self,), named)
+    return find1(_exp2_, self)(self)
+
+
 _log10, _log10_default = declare.alone("log10(Tensor self) -> Tensor", "core pointwise", out="out")
 
 
@@ -322,6 +628,16 @@ def log10(self=NOT_GIVEN, **named):
     if named:
         return _log10.call_given((self,), named)
     return find1(_log10_default, self)(self)
+
+
+_log10_ = declare("log10_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_log10_), _log10_)
+def log10_(self=NOT_GIVEN, **named):
+    if named:
+        return _log10_.call_given((self,), named)
+    return find1(_log10_, self)(self)
 
 
 _deg2rad, _deg2rad_default = declare.alone("deg2rad(Tensor self) -> Tensor", "pointwise", out="out")
@@ -334,6 +650,16 @@ def deg2rad(self=NOT_GIVEN, **named):
     return find1(_deg2rad_default, self)(self)
 
 
+_deg2rad_ = declare("deg2rad_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_deg2rad_), _deg2rad_)
+def deg2rad_(self=NOT_GIVEN, **named):
+    if named:
+        return _deg2rad_.call_given((self,), named)
+    return find1(_deg2rad_, self)(self)
+
+
 _rad2deg, _rad2deg_default = declare.alone("rad2deg(Tensor self) -> Tensor", "pointwise", out="out")
 
 
@@ -342,6 +668,16 @@ def rad2deg(self=NOT_GIVEN, **named):
     if named:
         return _rad2deg.call_given((self,), named)
     return find1(_rad2deg_default, self)(self)
+
+
+_rad2deg_ = declare("rad2deg_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_rad2deg_), _rad2deg_)
+def rad2deg_(self=NOT_GIVEN, **named):
+    if named:
+        return _rad2deg_.call_given((self,), named)
+    return find1(_rad2deg_, self)(self)
 
 
 _frac, _frac_default = declare.alone("frac(Tensor self) -> Tensor", "pointwise", out="out")
@@ -354,6 +690,16 @@ def frac(self=NOT_GIVEN, **named):
     return find1(_frac_default, self)(self)
 
 
+_frac_ = declare("frac_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_frac_), _frac_)
+def frac_(self=NOT_GIVEN, **named):
+    if named:
+        return _frac_.call_given((self,), named)
+    return find1(_frac_, self)(self)
+
+
 _sgn, _sgn_default = declare.alone("sgn(Tensor self) -> Tensor", "pointwise", out="out")
 
 
@@ -362,6 +708,16 @@ def sgn(self=NOT_GIVEN, **named):
     if named:
         return _sgn.call_given((self,), named)
     return find1(_sgn_default, self)(self)
+
+
+_sgn_ = declare("sgn_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_sgn_), _sgn_)
+def sgn_(self=NOT_GIVEN, **named):
+    if named:
+        return _sgn_.call_given((self,), named)
+    return find1(_sgn_, self)(self)
 
 
 _angle, _angle_default = declare.alone("angle(Tensor self) -> Tensor", "pointwise", out="out")
@@ -402,6 +758,25 @@ def nan_to_num(self=NOT_GIVEN, nan=None, posinf=None, neginf=None, **named):
     if neginf is not None and type(neginf) is not float:
         neginf = _nan_to_num_default.convert(3, neginf)
     return find1(_nan_to_num_default, self)(self, nan, posinf, neginf)
+
+
+_nan_to_num_ = declare(
+    "nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
+    "inplace pointwise",
+)
+
+
+@function_of(Overloaded(_nan_to_num_), _nan_to_num_)
+def nan_to_num_(self=NOT_GIVEN, nan=None, posinf=None, neginf=None, **named):
+    if named:
+        return _nan_to_num_.call_given((self, nan, posinf, neginf), named)
+    if nan is not None and type(nan) is not float:
+        nan = _nan_to_num_.convert(1, nan)
+    if posinf is not None and type(posinf) is not float:
+        posinf = _nan_to_num_.convert(2, posinf)
+    if neginf is not None and type(neginf) is not float:
+        neginf = _nan_to_num_.convert(3, neginf)
+    return find1(_nan_to_num_, self)(self, nan, posinf, neginf)
 
 
 _positive = declare("positive(Tensor(a) self) -> Tensor(a)", "pointwise")
@@ -518,6 +893,16 @@ def relu(self=NOT_GIVEN, **named):
     return find1(_relu_default, self)(self)
 
 
+_relu_ = declare("relu_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
+
+
+@function_of(Overloaded(_relu_), _relu_)
+def relu_(self=NOT_GIVEN, **named):
+    if named:
+        return _relu_.call_given((self,), named)
+    return find1(_relu_, self)(self)
+
+
 _frexp_Tensor = declare("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", "pointwise")
 _frexp_Tensor_out = declare(
     "frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!) "
@@ -550,6 +935,18 @@ def gelu(self=NOT_GIVEN, *, approximate="none", **named):
     return find1(_gelu_default, self)(self, approximate)
 
 
+_gelu_ = declare("gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)", "inplace")
+
+
+@function_of(Overloaded(_gelu_), _gelu_)
+def gelu_(self=NOT_GIVEN, *, approximate="none", **named):
+    if named:
+        return _gelu_.call_given((self, approximate), named)
+    if type(approximate) is not str:
+        approximate = _gelu_.convert(1, approximate)
+    return find1(_gelu_, self)(self, approximate)
+
+
 _square, _square_default = declare.alone("square(Tensor self) -> Tensor", "pointwise", out="out")
 
 
@@ -568,400 +965,3 @@ def square_(self=NOT_GIVEN, **named):
     if named:
         return _square_.call_given((self,), named)
     return find1(_square_, self)(self)
-
-
-_neg_ = declare("neg_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_neg_), _neg_)
-def neg_(self=NOT_GIVEN, **named):
-    if named:
-        return _neg_.call_given((self,), named)
-    return find1(_neg_, self)(self)
-
-
-_abs_ = declare("abs_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_abs_), _abs_)
-def abs_(self=NOT_GIVEN, **named):
-    if named:
-        return _abs_.call_given((self,), named)
-    return find1(_abs_, self)(self)
-
-
-_exp_ = declare("exp_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_exp_), _exp_)
-def exp_(self=NOT_GIVEN, **named):
-    if named:
-        return _exp_.call_given((self,), named)
-    return find1(_exp_, self)(self)
-
-
-_expm1_ = declare("expm1_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_expm1_), _expm1_)
-def expm1_(self=NOT_GIVEN, **named):
-    if named:
-        return _expm1_.call_given((self,), named)
-    return find1(_expm1_, self)(self)
-
-
-_log_ = declare("log_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_log_), _log_)
-def log_(self=NOT_GIVEN, **named):
-    if named:
-        return _log_.call_given((self,), named)
-    return find1(_log_, self)(self)
-
-
-_log1p_ = declare("log1p_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_log1p_), _log1p_)
-def log1p_(self=NOT_GIVEN, **named):
-    if named:
-        return _log1p_.call_given((self,), named)
-    return find1(_log1p_, self)(self)
-
-
-_log2_ = declare("log2_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_log2_), _log2_)
-def log2_(self=NOT_GIVEN, **named):
-    if named:
-        return _log2_.call_given((self,), named)
-    return find1(_log2_, self)(self)
-
-
-_sqrt_ = declare("sqrt_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_sqrt_), _sqrt_)
-def sqrt_(self=NOT_GIVEN, **named):
-    if named:
-        return _sqrt_.call_given((self,), named)
-    return find1(_sqrt_, self)(self)
-
-
-_sin_ = declare("sin_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_sin_), _sin_)
-def sin_(self=NOT_GIVEN, **named):
-    if named:
-        return _sin_.call_given((self,), named)
-    return find1(_sin_, self)(self)
-
-
-_cos_ = declare("cos_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_cos_), _cos_)
-def cos_(self=NOT_GIVEN, **named):
-    if named:
-        return _cos_.call_given((self,), named)
-    return find1(_cos_, self)(self)
-
-
-_tan_ = declare("tan_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_tan_), _tan_)
-def tan_(self=NOT_GIVEN, **named):
-    if named:
-        return _tan_.call_given((self,), named)
-    return find1(_tan_, self)(self)
-
-
-_tanh_ = declare("tanh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_tanh_), _tanh_)
-def tanh_(self=NOT_GIVEN, **named):
-    if named:
-        return _tanh_.call_given((self,), named)
-    return find1(_tanh_, self)(self)
-
-
-_reciprocal_ = declare("reciprocal_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_reciprocal_), _reciprocal_)
-def reciprocal_(self=NOT_GIVEN, **named):
-    if named:
-        return _reciprocal_.call_given((self,), named)
-    return find1(_reciprocal_, self)(self)
-
-
-_rsqrt_ = declare("rsqrt_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_rsqrt_), _rsqrt_)
-def rsqrt_(self=NOT_GIVEN, **named):
-    if named:
-        return _rsqrt_.call_given((self,), named)
-    return find1(_rsqrt_, self)(self)
-
-
-_sigmoid_ = declare("sigmoid_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_sigmoid_), _sigmoid_)
-def sigmoid_(self=NOT_GIVEN, **named):
-    if named:
-        return _sigmoid_.call_given((self,), named)
-    return find1(_sigmoid_, self)(self)
-
-
-_floor_ = declare("floor_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_floor_), _floor_)
-def floor_(self=NOT_GIVEN, **named):
-    if named:
-        return _floor_.call_given((self,), named)
-    return find1(_floor_, self)(self)
-
-
-_ceil_ = declare("ceil_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_ceil_), _ceil_)
-def ceil_(self=NOT_GIVEN, **named):
-    if named:
-        return _ceil_.call_given((self,), named)
-    return find1(_ceil_, self)(self)
-
-
-_trunc_ = declare("trunc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_trunc_), _trunc_)
-def trunc_(self=NOT_GIVEN, **named):
-    if named:
-        return _trunc_.call_given((self,), named)
-    return find1(_trunc_, self)(self)
-
-
-_round__default = declare("round_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-_round__decimals = declare("round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)", "inplace pointwise")
-_round_ = declare.overloaded(_round__default)
-
-
-@stub_of(_round__default)
-def round__default(self):
-    return find1(_round__default, self)(self)
-
-
-@stub_of(_round__decimals)
-def round__decimals(self, *, decimals):
-    if type(decimals) is not int or decimals.bit_length() > 63:
-        decimals = _round__decimals.convert(1, decimals)
-    return find1(_round__decimals, self)(self, decimals)
-
-
-@function_of(_round_)
-def round_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return round__default(*args)
-    return _round_.call(args, kwargs)
-
-
-_sign_ = declare("sign_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_sign_), _sign_)
-def sign_(self=NOT_GIVEN, **named):
-    if named:
-        return _sign_.call_given((self,), named)
-    return find1(_sign_, self)(self)
-
-
-_asin_ = declare("asin_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_asin_), _asin_)
-def asin_(self=NOT_GIVEN, **named):
-    if named:
-        return _asin_.call_given((self,), named)
-    return find1(_asin_, self)(self)
-
-
-_acos_ = declare("acos_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_acos_), _acos_)
-def acos_(self=NOT_GIVEN, **named):
-    if named:
-        return _acos_.call_given((self,), named)
-    return find1(_acos_, self)(self)
-
-
-_atan_ = declare("atan_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_atan_), _atan_)
-def atan_(self=NOT_GIVEN, **named):
-    if named:
-        return _atan_.call_given((self,), named)
-    return find1(_atan_, self)(self)
-
-
-_sinh_ = declare("sinh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_sinh_), _sinh_)
-def sinh_(self=NOT_GIVEN, **named):
-    if named:
-        return _sinh_.call_given((self,), named)
-    return find1(_sinh_, self)(self)
-
-
-_cosh_ = declare("cosh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_cosh_), _cosh_)
-def cosh_(self=NOT_GIVEN, **named):
-    if named:
-        return _cosh_.call_given((self,), named)
-    return find1(_cosh_, self)(self)
-
-
-_asinh_ = declare("asinh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_asinh_), _asinh_)
-def asinh_(self=NOT_GIVEN, **named):
-    if named:
-        return _asinh_.call_given((self,), named)
-    return find1(_asinh_, self)(self)
-
-
-_acosh_ = declare("acosh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_acosh_), _acosh_)
-def acosh_(self=NOT_GIVEN, **named):
-    if named:
-        return _acosh_.call_given((self,), named)
-    return find1(_acosh_, self)(self)
-
-
-_atanh_ = declare("atanh_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_atanh_), _atanh_)
-def atanh_(self=NOT_GIVEN, **named):
-    if named:
-        return _atanh_.call_given((self,), named)
-    return find1(_atanh_, self)(self)
-
-
-_exp2_ = declare("exp2_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_exp2_), _exp2_)
-def exp2_(self=NOT_GIVEN, **named):
-    if named:
-        return _exp2_.call_given((self,), named)
-    return find1(_exp2_, self)(self)
-
-
-_log10_ = declare("log10_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_log10_), _log10_)
-def log10_(self=NOT_GIVEN, **named):
-    if named:
-        return _log10_.call_given((self,), named)
-    return find1(_log10_, self)(self)
-
-
-_deg2rad_ = declare("deg2rad_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_deg2rad_), _deg2rad_)
-def deg2rad_(self=NOT_GIVEN, **named):
-    if named:
-        return _deg2rad_.call_given((self,), named)
-    return find1(_deg2rad_, self)(self)
-
-
-_rad2deg_ = declare("rad2deg_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_rad2deg_), _rad2deg_)
-def rad2deg_(self=NOT_GIVEN, **named):
-    if named:
-        return _rad2deg_.call_given((self,), named)
-    return find1(_rad2deg_, self)(self)
-
-
-_frac_ = declare("frac_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_frac_), _frac_)
-def frac_(self=NOT_GIVEN, **named):
-    if named:
-        return _frac_.call_given((self,), named)
-    return find1(_frac_, self)(self)
-
-
-_sgn_ = declare("sgn_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_sgn_), _sgn_)
-def sgn_(self=NOT_GIVEN, **named):
-    if named:
-        return _sgn_.call_given((self,), named)
-    return find1(_sgn_, self)(self)
-
-
-_nan_to_num_ = declare(
-    "nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
-    "inplace pointwise",
-)
-
-
-@function_of(Overloaded(_nan_to_num_), _nan_to_num_)
-def nan_to_num_(self=NOT_GIVEN, nan=None, posinf=None, neginf=None, **named):
-    if named:
-        return _nan_to_num_.call_given((self, nan, posinf, neginf), named)
-    if nan is not None and type(nan) is not float:
-        nan = _nan_to_num_.convert(1, nan)
-    if posinf is not None and type(posinf) is not float:
-        posinf = _nan_to_num_.convert(2, posinf)
-    if neginf is not None and type(neginf) is not float:
-        neginf = _nan_to_num_.convert(3, neginf)
-    return find1(_nan_to_num_, self)(self, nan, posinf, neginf)
-
-
-_relu_ = declare("relu_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_relu_), _relu_)
-def relu_(self=NOT_GIVEN, **named):
-    if named:
-        return _relu_.call_given((self,), named)
-    return find1(_relu_, self)(self)
-
-
-_gelu_ = declare("gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_gelu_), _gelu_)
-def gelu_(self=NOT_GIVEN, *, approximate="none", **named):
-    if named:
-        return _gelu_.call_given((self, approximate), named)
-    if type(approximate) is not str:
-        approximate = _gelu_.convert(1, approximate)
-    return find1(_gelu_, self)(self, approximate)

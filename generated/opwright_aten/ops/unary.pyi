@@ -2,106 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Tensor
 
-__all__ = [
-    "_conj_physical",
-    "abs",
-    "abs_",
-    "acos",
-    "acos_",
-    "acosh",
-    "acosh_",
-    "angle",
-    "asin",
-    "asin_",
-    "asinh",
-    "asinh_",
-    "atan",
-    "atan_",
-    "atanh",
-    "atanh_",
-    "ceil",
-    "ceil_",
-    "complex",
-    "conj",
-    "conj_physical",
-    "conj_physical_",
-    "cos",
-    "cos_",
-    "cosh",
-    "cosh_",
-    "deg2rad",
-    "deg2rad_",
-    "exp",
-    "exp2",
-    "exp2_",
-    "exp_",
-    "expm1",
-    "expm1_",
-    "floor",
-    "floor_",
-    "frac",
-    "frac_",
-    "frexp",
-    "gelu",
-    "gelu_",
-    "is_conj",
-    "is_neg",
-    "log",
-    "log1p",
-    "log1p_",
-    "log2",
-    "log2_",
-    "log10",
-    "log10_",
-    "log_",
-    "nan_to_num",
-    "nan_to_num_",
-    "neg",
-    "neg_",
-    "polar",
-    "positive",
-    "rad2deg",
-    "rad2deg_",
-    "reciprocal",
-    "reciprocal_",
-    "relu",
-    "relu_",
-    "resolve_conj",
-    "resolve_neg",
-    "round",
-    "round_",
-    "rsqrt",
-    "rsqrt_",
-    "sgn",
-    "sgn_",
-    "sigmoid",
-    "sigmoid_",
-    "sign",
-    "sign_",
-    "sin",
-    "sin_",
-    "sinh",
-    "sinh_",
-    "sqrt",
-    "sqrt_",
-    "square",
-    "square_",
-    "tan",
-    "tan_",
-    "tanh",
-    "tanh_",
-    "trunc",
-    "trunc_",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 class frexp_Tensor_result(NamedTuple, Generic[A]):
     mantissa: A
@@ -118,11 +26,19 @@ def neg(input: A) -> A: ...
 @overload
 def neg(self: TensorLike, *, out: A) -> A: ...
 @overload
+def neg_(self: A) -> A: ...
+@overload
+def neg_(input: A) -> A: ...
+@overload
 def abs(self: A) -> A: ...
 @overload
 def abs(input: A) -> A: ...
 @overload
 def abs(self: TensorLike, *, out: A) -> A: ...
+@overload
+def abs_(self: A) -> A: ...
+@overload
+def abs_(input: A) -> A: ...
 @overload
 def exp(self: A) -> A: ...
 @overload
@@ -130,11 +46,19 @@ def exp(input: A) -> A: ...
 @overload
 def exp(self: TensorLike, *, out: A) -> A: ...
 @overload
+def exp_(self: A) -> A: ...
+@overload
+def exp_(input: A) -> A: ...
+@overload
 def expm1(self: A) -> A: ...
 @overload
 def expm1(input: A) -> A: ...
 @overload
 def expm1(self: TensorLike, *, out: A) -> A: ...
+@overload
+def expm1_(self: A) -> A: ...
+@overload
+def expm1_(input: A) -> A: ...
 @overload
 def log(self: A) -> A: ...
 @overload
@@ -142,11 +66,19 @@ def log(input: A) -> A: ...
 @overload
 def log(self: TensorLike, *, out: A) -> A: ...
 @overload
+def log_(self: A) -> A: ...
+@overload
+def log_(input: A) -> A: ...
+@overload
 def log1p(self: A) -> A: ...
 @overload
 def log1p(input: A) -> A: ...
 @overload
 def log1p(self: TensorLike, *, out: A) -> A: ...
+@overload
+def log1p_(self: A) -> A: ...
+@overload
+def log1p_(input: A) -> A: ...
 @overload
 def log2(self: A) -> A: ...
 @overload
@@ -154,11 +86,19 @@ def log2(input: A) -> A: ...
 @overload
 def log2(self: TensorLike, *, out: A) -> A: ...
 @overload
+def log2_(self: A) -> A: ...
+@overload
+def log2_(input: A) -> A: ...
+@overload
 def sqrt(self: A) -> A: ...
 @overload
 def sqrt(input: A) -> A: ...
 @overload
 def sqrt(self: TensorLike, *, out: A) -> A: ...
+@overload
+def sqrt_(self: A) -> A: ...
+@overload
+def sqrt_(input: A) -> A: ...
 @overload
 def sin(self: A) -> A: ...
 @overload
@@ -166,11 +106,19 @@ def sin(input: A) -> A: ...
 @overload
 def sin(self: TensorLike, *, out: A) -> A: ...
 @overload
+def sin_(self: A) -> A: ...
+@overload
+def sin_(input: A) -> A: ...
+@overload
 def cos(self: A) -> A: ...
 @overload
 def cos(input: A) -> A: ...
 @overload
 def cos(self: TensorLike, *, out: A) -> A: ...
+@overload
+def cos_(self: A) -> A: ...
+@overload
+def cos_(input: A) -> A: ...
 @overload
 def tan(self: A) -> A: ...
 @overload
@@ -178,11 +126,19 @@ def tan(input: A) -> A: ...
 @overload
 def tan(self: TensorLike, *, out: A) -> A: ...
 @overload
+def tan_(self: A) -> A: ...
+@overload
+def tan_(input: A) -> A: ...
+@overload
 def tanh(self: A) -> A: ...
 @overload
 def tanh(input: A) -> A: ...
 @overload
 def tanh(self: TensorLike, *, out: A) -> A: ...
+@overload
+def tanh_(self: A) -> A: ...
+@overload
+def tanh_(input: A) -> A: ...
 @overload
 def reciprocal(self: A) -> A: ...
 @overload
@@ -190,11 +146,19 @@ def reciprocal(input: A) -> A: ...
 @overload
 def reciprocal(self: TensorLike, *, out: A) -> A: ...
 @overload
+def reciprocal_(self: A) -> A: ...
+@overload
+def reciprocal_(input: A) -> A: ...
+@overload
 def rsqrt(self: A) -> A: ...
 @overload
 def rsqrt(input: A) -> A: ...
 @overload
 def rsqrt(self: TensorLike, *, out: A) -> A: ...
+@overload
+def rsqrt_(self: A) -> A: ...
+@overload
+def rsqrt_(input: A) -> A: ...
 @overload
 def sigmoid(self: A) -> A: ...
 @overload
@@ -202,11 +166,19 @@ def sigmoid(input: A) -> A: ...
 @overload
 def sigmoid(self: TensorLike, *, out: A) -> A: ...
 @overload
+def sigmoid_(self: A) -> A: ...
+@overload
+def sigmoid_(input: A) -> A: ...
+@overload
 def floor(self: A) -> A: ...
 @overload
 def floor(input: A) -> A: ...
 @overload
 def floor(self: TensorLike, *, out: A) -> A: ...
+@overload
+def floor_(self: A) -> A: ...
+@overload
+def floor_(input: A) -> A: ...
 @overload
 def ceil(self: A) -> A: ...
 @overload
@@ -214,11 +186,19 @@ def ceil(input: A) -> A: ...
 @overload
 def ceil(self: TensorLike, *, out: A) -> A: ...
 @overload
+def ceil_(self: A) -> A: ...
+@overload
+def ceil_(input: A) -> A: ...
+@overload
 def trunc(self: A) -> A: ...
 @overload
 def trunc(input: A) -> A: ...
 @overload
 def trunc(self: TensorLike, *, out: A) -> A: ...
+@overload
+def trunc_(self: A) -> A: ...
+@overload
+def trunc_(input: A) -> A: ...
 @overload
 def round(self: A) -> A: ...
 @overload
@@ -232,11 +212,23 @@ def round(self: TensorLike, *, out: A) -> A: ...
 @overload
 def round(self: TensorLike, *, decimals: int, out: A) -> A: ...
 @overload
+def round_(self: A) -> A: ...
+@overload
+def round_(input: A) -> A: ...
+@overload
+def round_(self: A, *, decimals: int) -> A: ...
+@overload
+def round_(input: A, *, decimals: int) -> A: ...
+@overload
 def sign(self: A) -> A: ...
 @overload
 def sign(input: A) -> A: ...
 @overload
 def sign(self: TensorLike, *, out: A) -> A: ...
+@overload
+def sign_(self: A) -> A: ...
+@overload
+def sign_(input: A) -> A: ...
 @overload
 def asin(self: A) -> A: ...
 @overload
@@ -244,11 +236,19 @@ def asin(input: A) -> A: ...
 @overload
 def asin(self: TensorLike, *, out: A) -> A: ...
 @overload
+def asin_(self: A) -> A: ...
+@overload
+def asin_(input: A) -> A: ...
+@overload
 def acos(self: A) -> A: ...
 @overload
 def acos(input: A) -> A: ...
 @overload
 def acos(self: TensorLike, *, out: A) -> A: ...
+@overload
+def acos_(self: A) -> A: ...
+@overload
+def acos_(input: A) -> A: ...
 @overload
 def atan(self: A) -> A: ...
 @overload
@@ -256,11 +256,19 @@ def atan(input: A) -> A: ...
 @overload
 def atan(self: TensorLike, *, out: A) -> A: ...
 @overload
+def atan_(self: A) -> A: ...
+@overload
+def atan_(input: A) -> A: ...
+@overload
 def sinh(self: A) -> A: ...
 @overload
 def sinh(input: A) -> A: ...
 @overload
 def sinh(self: TensorLike, *, out: A) -> A: ...
+@overload
+def sinh_(self: A) -> A: ...
+@overload
+def sinh_(input: A) -> A: ...
 @overload
 def cosh(self: A) -> A: ...
 @overload
@@ -268,11 +276,19 @@ def cosh(input: A) -> A: ...
 @overload
 def cosh(self: TensorLike, *, out: A) -> A: ...
 @overload
+def cosh_(self: A) -> A: ...
+@overload
+def cosh_(input: A) -> A: ...
+@overload
 def asinh(self: A) -> A: ...
 @overload
 def asinh(input: A) -> A: ...
 @overload
 def asinh(self: TensorLike, *, out: A) -> A: ...
+@overload
+def asinh_(self: A) -> A: ...
+@overload
+def asinh_(input: A) -> A: ...
 @overload
 def acosh(self: A) -> A: ...
 @overload
@@ -280,11 +296,19 @@ def acosh(input: A) -> A: ...
 @overload
 def acosh(self: TensorLike, *, out: A) -> A: ...
 @overload
+def acosh_(self: A) -> A: ...
+@overload
+def acosh_(input: A) -> A: ...
+@overload
 def atanh(self: A) -> A: ...
 @overload
 def atanh(input: A) -> A: ...
 @overload
 def atanh(self: TensorLike, *, out: A) -> A: ...
+@overload
+def atanh_(self: A) -> A: ...
+@overload
+def atanh_(input: A) -> A: ...
 @overload
 def exp2(self: A) -> A: ...
 @overload
@@ -292,11 +316,19 @@ def exp2(input: A) -> A: ...
 @overload
 def exp2(self: TensorLike, *, out: A) -> A: ...
 @overload
+def exp2_(self: A) -> A: ...
+@overload
+def exp2_(input: A) -> A: ...
+@overload
 def log10(self: A) -> A: ...
 @overload
 def log10(input: A) -> A: ...
 @overload
 def log10(self: TensorLike, *, out: A) -> A: ...
+@overload
+def log10_(self: A) -> A: ...
+@overload
+def log10_(input: A) -> A: ...
 @overload
 def deg2rad(self: A) -> A: ...
 @overload
@@ -304,11 +336,19 @@ def deg2rad(input: A) -> A: ...
 @overload
 def deg2rad(self: TensorLike, *, out: A) -> A: ...
 @overload
+def deg2rad_(self: A) -> A: ...
+@overload
+def deg2rad_(input: A) -> A: ...
+@overload
 def rad2deg(self: A) -> A: ...
 @overload
 def rad2deg(input: A) -> A: ...
 @overload
 def rad2deg(self: TensorLike, *, out: A) -> A: ...
+@overload
+def rad2deg_(self: A) -> A: ...
+@overload
+def rad2deg_(input: A) -> A: ...
 @overload
 def frac(self: A) -> A: ...
 @overload
@@ -316,11 +356,19 @@ def frac(input: A) -> A: ...
 @overload
 def frac(self: TensorLike, *, out: A) -> A: ...
 @overload
+def frac_(self: A) -> A: ...
+@overload
+def frac_(input: A) -> A: ...
+@overload
 def sgn(self: A) -> A: ...
 @overload
 def sgn(input: A) -> A: ...
 @overload
 def sgn(self: TensorLike, *, out: A) -> A: ...
+@overload
+def sgn_(self: A) -> A: ...
+@overload
+def sgn_(input: A) -> A: ...
 @overload
 def angle(self: A) -> A: ...
 @overload
@@ -341,6 +389,10 @@ def nan_to_num(input: A, nan: float | None = None, posinf: float | None = None, 
 def nan_to_num(
     self: TensorLike, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *, out: A
 ) -> A: ...
+@overload
+def nan_to_num_(self: A, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> A: ...
+@overload
+def nan_to_num_(input: A, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> A: ...
 @overload
 def positive(self: A) -> A: ...
 @overload
@@ -398,6 +450,10 @@ def relu(input: A) -> A: ...
 @overload
 def relu(self: TensorLike, *, out: A) -> A: ...
 @overload
+def relu_(self: A) -> A: ...
+@overload
+def relu_(input: A) -> A: ...
+@overload
 def frexp(self: A) -> frexp_Tensor_result[A]: ...
 @overload
 def frexp(input: A) -> frexp_Tensor_result[A]: ...
@@ -410,6 +466,10 @@ def gelu(input: A, *, approximate: str = "none") -> A: ...
 @overload
 def gelu(self: TensorLike, *, approximate: str = "none", out: A) -> A: ...
 @overload
+def gelu_(self: A, *, approximate: str = "none") -> A: ...
+@overload
+def gelu_(input: A, *, approximate: str = "none") -> A: ...
+@overload
 def square(self: A) -> A: ...
 @overload
 def square(input: A) -> A: ...
@@ -419,1386 +479,101 @@ def square(self: TensorLike, *, out: A) -> A: ...
 def square_(self: A) -> A: ...
 @overload
 def square_(input: A) -> A: ...
-@overload
-def neg_(self: A) -> A: ...
-@overload
-def neg_(input: A) -> A: ...
-@overload
-def abs_(self: A) -> A: ...
-@overload
-def abs_(input: A) -> A: ...
-@overload
-def exp_(self: A) -> A: ...
-@overload
-def exp_(input: A) -> A: ...
-@overload
-def expm1_(self: A) -> A: ...
-@overload
-def expm1_(input: A) -> A: ...
-@overload
-def log_(self: A) -> A: ...
-@overload
-def log_(input: A) -> A: ...
-@overload
-def log1p_(self: A) -> A: ...
-@overload
-def log1p_(input: A) -> A: ...
-@overload
-def log2_(self: A) -> A: ...
-@overload
-def log2_(input: A) -> A: ...
-@overload
-def sqrt_(self: A) -> A: ...
-@overload
-def sqrt_(input: A) -> A: ...
-@overload
-def sin_(self: A) -> A: ...
-@overload
-def sin_(input: A) -> A: ...
-@overload
-def cos_(self: A) -> A: ...
-@overload
-def cos_(input: A) -> A: ...
-@overload
-def tan_(self: A) -> A: ...
-@overload
-def tan_(input: A) -> A: ...
-@overload
-def tanh_(self: A) -> A: ...
-@overload
-def tanh_(input: A) -> A: ...
-@overload
-def reciprocal_(self: A) -> A: ...
-@overload
-def reciprocal_(input: A) -> A: ...
-@overload
-def rsqrt_(self: A) -> A: ...
-@overload
-def rsqrt_(input: A) -> A: ...
-@overload
-def sigmoid_(self: A) -> A: ...
-@overload
-def sigmoid_(input: A) -> A: ...
-@overload
-def floor_(self: A) -> A: ...
-@overload
-def floor_(input: A) -> A: ...
-@overload
-def ceil_(self: A) -> A: ...
-@overload
-def ceil_(input: A) -> A: ...
-@overload
-def trunc_(self: A) -> A: ...
-@overload
-def trunc_(input: A) -> A: ...
-@overload
-def round_(self: A) -> A: ...
-@overload
-def round_(input: A) -> A: ...
-@overload
-def round_(self: A, *, decimals: int) -> A: ...
-@overload
-def round_(input: A, *, decimals: int) -> A: ...
-@overload
-def sign_(self: A) -> A: ...
-@overload
-def sign_(input: A) -> A: ...
-@overload
-def asin_(self: A) -> A: ...
-@overload
-def asin_(input: A) -> A: ...
-@overload
-def acos_(self: A) -> A: ...
-@overload
-def acos_(input: A) -> A: ...
-@overload
-def atan_(self: A) -> A: ...
-@overload
-def atan_(input: A) -> A: ...
-@overload
-def sinh_(self: A) -> A: ...
-@overload
-def sinh_(input: A) -> A: ...
-@overload
-def cosh_(self: A) -> A: ...
-@overload
-def cosh_(input: A) -> A: ...
-@overload
-def asinh_(self: A) -> A: ...
-@overload
-def asinh_(input: A) -> A: ...
-@overload
-def acosh_(self: A) -> A: ...
-@overload
-def acosh_(input: A) -> A: ...
-@overload
-def atanh_(self: A) -> A: ...
-@overload
-def atanh_(input: A) -> A: ...
-@overload
-def exp2_(self: A) -> A: ...
-@overload
-def exp2_(input: A) -> A: ...
-@overload
-def log10_(self: A) -> A: ...
-@overload
-def log10_(input: A) -> A: ...
-@overload
-def deg2rad_(self: A) -> A: ...
-@overload
-def deg2rad_(input: A) -> A: ...
-@overload
-def rad2deg_(self: A) -> A: ...
-@overload
-def rad2deg_(input: A) -> A: ...
-@overload
-def frac_(self: A) -> A: ...
-@overload
-def frac_(input: A) -> A: ...
-@overload
-def sgn_(self: A) -> A: ...
-@overload
-def sgn_(input: A) -> A: ...
-@overload
-def nan_to_num_(self: A, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> A: ...
-@overload
-def nan_to_num_(input: A, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> A: ...
-@overload
-def relu_(self: A) -> A: ...
-@overload
-def relu_(input: A) -> A: ...
-@overload
-def gelu_(self: A, *, approximate: str = "none") -> A: ...
-@overload
-def gelu_(input: A, *, approximate: str = "none") -> A: ...
 
-class _neg_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
+round_default: _calls.Call_self_5347dd
+round__default: _calls.Call_self_5347dd
+round_decimals: _calls.Call_self_decimals_b932cf
+round__decimals: _calls.Call_self_decimals_b932cf
 
-class _abs_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _exp_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _expm1_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _log_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _log1p_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _log2_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _sqrt_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _sin_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _cos_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _tan_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _tanh_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _reciprocal_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _rsqrt_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _sigmoid_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _floor_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _ceil_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _trunc_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _round_default_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _round_default_operator(_round_default_call, Operator): ...
-
-round_default: _round_default_call
-
-class _round_decimals_call:
-    def __call__(_op, self: A, *, decimals: int) -> A: ...
-
-class _round_decimals_operator(_round_decimals_call, Operator): ...
-
-round_decimals: _round_decimals_call
-
-class _sign_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _asin_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _acos_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _atan_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _sinh_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _cosh_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _asinh_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _acosh_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _atanh_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _exp2_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _log10_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _deg2rad_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _rad2deg_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _frac_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _sgn_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _angle_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class __conj_physical_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _nan_to_num_default_operator(Operator):
-    def __call__(
-        _op, self: A, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-    ) -> A: ...
-
-class _positive_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _positive_operator(_positive_call, Operator): ...
-
-class _conj_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _conj_operator(_conj_call, Operator): ...
-
-class _conj_physical_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _conj_physical__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _conj_physical__operator(_conj_physical__call, Operator): ...
-
-class _conj_physical_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _resolve_conj_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _resolve_conj_operator(_resolve_conj_call, Operator): ...
-
-class _resolve_neg_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _resolve_neg_operator(_resolve_neg_call, Operator): ...
-
-class _is_conj_call:
-    def __call__(_op, self: TensorLike) -> bool: ...
-
-class _is_conj_operator(_is_conj_call, Operator): ...
-
-class _is_neg_call:
-    def __call__(_op, self: TensorLike) -> bool: ...
-
-class _is_neg_operator(_is_neg_call, Operator): ...
-
-class _complex_default_operator(Operator):
-    @overload
-    def __call__(_op, real: A, imag: A) -> A: ...
-    @overload
-    def __call__(_op, real: Tensor, imag: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, real: NDArray[Any], imag: Tensor) -> Tensor: ...
-
-class _polar_default_operator(Operator):
-    @overload
-    def __call__(_op, abs: A, angle: A) -> A: ...
-    @overload
-    def __call__(_op, abs: Tensor, angle: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, abs: NDArray[Any], angle: Tensor) -> Tensor: ...
-
-class _relu_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _frexp_Tensor_operator(Operator):
-    def __call__(_op, self: A) -> frexp_Tensor_result[A]: ...
-
-class _frexp_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, mantissa: A, exponent: A) -> frexp_Tensor_out_result[A]: ...
-
-class _gelu_default_operator(Operator):
-    def __call__(_op, self: A, *, approximate: str = "none") -> A: ...
-
-class _square_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _square__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _square__operator(_square__call, Operator): ...
-
-class _square_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _neg_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _neg__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _neg__operator(_neg__call, Operator): ...
-
-class _abs_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _abs__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _abs__operator(_abs__call, Operator): ...
-
-class _exp_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _exp__operator(_exp__call, Operator): ...
-
-class _expm1_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _expm1__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _expm1__operator(_expm1__call, Operator): ...
-
-class _log_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _log__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _log__operator(_log__call, Operator): ...
-
-class _log1p_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _log1p__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _log1p__operator(_log1p__call, Operator): ...
-
-class _log2_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _log2__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _log2__operator(_log2__call, Operator): ...
-
-class _sqrt_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sqrt__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _sqrt__operator(_sqrt__call, Operator): ...
-
-class _sin_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sin__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _sin__operator(_sin__call, Operator): ...
-
-class _cos_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _cos__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _cos__operator(_cos__call, Operator): ...
-
-class _tan_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _tan__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _tan__operator(_tan__call, Operator): ...
-
-class _tanh_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _tanh__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _tanh__operator(_tanh__call, Operator): ...
-
-class _reciprocal_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _reciprocal__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _reciprocal__operator(_reciprocal__call, Operator): ...
-
-class _rsqrt_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _rsqrt__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _rsqrt__operator(_rsqrt__call, Operator): ...
-
-class _sigmoid_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sigmoid__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _sigmoid__operator(_sigmoid__call, Operator): ...
-
-class _floor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _floor__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _floor__operator(_floor__call, Operator): ...
-
-class _ceil_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _ceil__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _ceil__operator(_ceil__call, Operator): ...
-
-class _trunc_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _trunc__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _trunc__operator(_trunc__call, Operator): ...
-
-class _round_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _round__default_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _round__default_operator(_round__default_call, Operator): ...
-
-round__default: _round__default_call
-
-class _round_decimals_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, decimals: int, out: A) -> A: ...
-
-class _round__decimals_call:
-    def __call__(_op, self: A, *, decimals: int) -> A: ...
-
-class _round__decimals_operator(_round__decimals_call, Operator): ...
-
-round__decimals: _round__decimals_call
-
-class _sign_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sign__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _sign__operator(_sign__call, Operator): ...
-
-class _asin_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _asin__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _asin__operator(_asin__call, Operator): ...
-
-class _acos_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _acos__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _acos__operator(_acos__call, Operator): ...
-
-class _atan_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _atan__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _atan__operator(_atan__call, Operator): ...
-
-class _sinh_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sinh__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _sinh__operator(_sinh__call, Operator): ...
-
-class _cosh_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _cosh__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _cosh__operator(_cosh__call, Operator): ...
-
-class _asinh_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _asinh__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _asinh__operator(_asinh__call, Operator): ...
-
-class _acosh_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _acosh__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _acosh__operator(_acosh__call, Operator): ...
-
-class _atanh_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _atanh__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _atanh__operator(_atanh__call, Operator): ...
-
-class _exp2_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp2__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _exp2__operator(_exp2__call, Operator): ...
-
-class _log10_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _log10__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _log10__operator(_log10__call, Operator): ...
-
-class _deg2rad_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _deg2rad__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _deg2rad__operator(_deg2rad__call, Operator): ...
-
-class _rad2deg_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _rad2deg__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _rad2deg__operator(_rad2deg__call, Operator): ...
-
-class _frac_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _frac__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _frac__operator(_frac__call, Operator): ...
-
-class _sgn_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sgn__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _sgn__operator(_sgn__call, Operator): ...
-
-class _angle_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class __conj_physical_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _nan_to_num_out_operator(Operator):
-    def __call__(
-        _op,
-        self: TensorLike,
-        nan: float | None = None,
-        posinf: float | None = None,
-        neginf: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _nan_to_num__call:
-    def __call__(
-        _op, self: A, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-    ) -> A: ...
-
-class _nan_to_num__operator(_nan_to_num__call, Operator): ...
-
-class _complex_out_operator(Operator):
-    def __call__(_op, real: TensorLike, imag: TensorLike, *, out: A) -> A: ...
-
-class _polar_out_operator(Operator):
-    def __call__(_op, abs: TensorLike, angle: TensorLike, *, out: A) -> A: ...
-
-class _relu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _relu__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _relu__operator(_relu__call, Operator): ...
-
-class _gelu_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, approximate: str = "none", out: A) -> A: ...
-
-class _gelu__call:
-    def __call__(_op, self: A, *, approximate: str = "none") -> A: ...
-
-class _gelu__operator(_gelu__call, Operator): ...
-
-class _neg_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _neg_packet(_neg_packet_call):
-    default: _neg_default_operator
-    out: _neg_out_operator
-
-class _abs_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _abs_packet(_abs_packet_call):
-    default: _abs_default_operator
-    out: _abs_out_operator
-
-class _exp_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp_packet(_exp_packet_call):
-    default: _exp_default_operator
-    out: _exp_out_operator
-
-class _expm1_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _expm1_packet(_expm1_packet_call):
-    default: _expm1_default_operator
-    out: _expm1_out_operator
-
-class _log_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _log_packet(_log_packet_call):
-    default: _log_default_operator
-    out: _log_out_operator
-
-class _log1p_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _log1p_packet(_log1p_packet_call):
-    default: _log1p_default_operator
-    out: _log1p_out_operator
-
-class _log2_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _log2_packet(_log2_packet_call):
-    default: _log2_default_operator
-    out: _log2_out_operator
-
-class _sqrt_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sqrt_packet(_sqrt_packet_call):
-    default: _sqrt_default_operator
-    out: _sqrt_out_operator
-
-class _sin_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sin_packet(_sin_packet_call):
-    default: _sin_default_operator
-    out: _sin_out_operator
-
-class _cos_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _cos_packet(_cos_packet_call):
-    default: _cos_default_operator
-    out: _cos_out_operator
-
-class _tan_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _tan_packet(_tan_packet_call):
-    default: _tan_default_operator
-    out: _tan_out_operator
-
-class _tanh_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _tanh_packet(_tanh_packet_call):
-    default: _tanh_default_operator
-    out: _tanh_out_operator
-
-class _reciprocal_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _reciprocal_packet(_reciprocal_packet_call):
-    default: _reciprocal_default_operator
-    out: _reciprocal_out_operator
-
-class _rsqrt_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _rsqrt_packet(_rsqrt_packet_call):
-    default: _rsqrt_default_operator
-    out: _rsqrt_out_operator
-
-class _sigmoid_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sigmoid_packet(_sigmoid_packet_call):
-    default: _sigmoid_default_operator
-    out: _sigmoid_out_operator
-
-class _floor_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _floor_packet(_floor_packet_call):
-    default: _floor_default_operator
-    out: _floor_out_operator
-
-class _ceil_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _ceil_packet(_ceil_packet_call):
-    default: _ceil_default_operator
-    out: _ceil_out_operator
-
-class _trunc_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _trunc_packet(_trunc_packet_call):
-    default: _trunc_default_operator
-    out: _trunc_out_operator
-
-class _round_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, *, decimals: int) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, decimals: int, out: A) -> A: ...
-
-class _round_packet(_round_packet_call):
-    default: _round_default_operator
-    decimals: _round_decimals_operator
-    out: _round_out_operator
-    decimals_out: _round_decimals_out_operator
-
-class _sign_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sign_packet(_sign_packet_call):
-    default: _sign_default_operator
-    out: _sign_out_operator
-
-class _asin_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _asin_packet(_asin_packet_call):
-    default: _asin_default_operator
-    out: _asin_out_operator
-
-class _acos_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _acos_packet(_acos_packet_call):
-    default: _acos_default_operator
-    out: _acos_out_operator
-
-class _atan_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _atan_packet(_atan_packet_call):
-    default: _atan_default_operator
-    out: _atan_out_operator
-
-class _sinh_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sinh_packet(_sinh_packet_call):
-    default: _sinh_default_operator
-    out: _sinh_out_operator
-
-class _cosh_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _cosh_packet(_cosh_packet_call):
-    default: _cosh_default_operator
-    out: _cosh_out_operator
-
-class _asinh_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _asinh_packet(_asinh_packet_call):
-    default: _asinh_default_operator
-    out: _asinh_out_operator
-
-class _acosh_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _acosh_packet(_acosh_packet_call):
-    default: _acosh_default_operator
-    out: _acosh_out_operator
-
-class _atanh_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _atanh_packet(_atanh_packet_call):
-    default: _atanh_default_operator
-    out: _atanh_out_operator
-
-class _exp2_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp2_packet(_exp2_packet_call):
-    default: _exp2_default_operator
-    out: _exp2_out_operator
-
-class _log10_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _log10_packet(_log10_packet_call):
-    default: _log10_default_operator
-    out: _log10_out_operator
-
-class _deg2rad_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _deg2rad_packet(_deg2rad_packet_call):
-    default: _deg2rad_default_operator
-    out: _deg2rad_out_operator
-
-class _rad2deg_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _rad2deg_packet(_rad2deg_packet_call):
-    default: _rad2deg_default_operator
-    out: _rad2deg_out_operator
-
-class _frac_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _frac_packet(_frac_packet_call):
-    default: _frac_default_operator
-    out: _frac_out_operator
-
-class _sgn_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _sgn_packet(_sgn_packet_call):
-    default: _sgn_default_operator
-    out: _sgn_out_operator
-
-class _angle_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _angle_packet(_angle_packet_call):
-    default: _angle_default_operator
-    out: _angle_out_operator
-
-class __conj_physical_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class __conj_physical_packet(__conj_physical_packet_call):
-    default: __conj_physical_default_operator
-    out: __conj_physical_out_operator
-
-class _nan_to_num_packet_call(Packet):
-    @overload
-    def __call__(
-        _op, self: A, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-    ) -> A: ...
-    @overload
-    def __call__(
-        _op,
-        self: TensorLike,
-        nan: float | None = None,
-        posinf: float | None = None,
-        neginf: float | None = None,
-        *,
-        out: A,
-    ) -> A: ...
-
-class _nan_to_num_packet(_nan_to_num_packet_call):
-    default: _nan_to_num_default_operator
-    out: _nan_to_num_out_operator
-
-class _positive_packet(_positive_call, Packet):
-    default: _positive_operator
-
-class _conj_packet(_conj_call, Packet):
-    default: _conj_operator
-
-class _conj_physical_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _conj_physical_packet(_conj_physical_packet_call):
-    default: _conj_physical_default_operator
-    out: _conj_physical_out_operator
-
-class _conj_physical__packet(_conj_physical__call, Packet):
-    default: _conj_physical__operator
-
-class _resolve_conj_packet(_resolve_conj_call, Packet):
-    default: _resolve_conj_operator
-
-class _resolve_neg_packet(_resolve_neg_call, Packet):
-    default: _resolve_neg_operator
-
-class _is_conj_packet(_is_conj_call, Packet):
-    default: _is_conj_operator
-
-class _is_neg_packet(_is_neg_call, Packet):
-    default: _is_neg_operator
-
-class _complex_packet_call(Packet):
-    @overload
-    def __call__(_op, real: A, imag: A) -> A: ...
-    @overload
-    def __call__(_op, real: Tensor, imag: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, real: NDArray[Any], imag: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, real: TensorLike, imag: TensorLike, *, out: A) -> A: ...
-
-class _complex_packet(_complex_packet_call):
-    default: _complex_default_operator
-    out: _complex_out_operator
-
-class _polar_packet_call(Packet):
-    @overload
-    def __call__(_op, abs: A, angle: A) -> A: ...
-    @overload
-    def __call__(_op, abs: Tensor, angle: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, abs: NDArray[Any], angle: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, abs: TensorLike, angle: TensorLike, *, out: A) -> A: ...
-
-class _polar_packet(_polar_packet_call):
-    default: _polar_default_operator
-    out: _polar_out_operator
-
-class _relu_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _relu_packet(_relu_packet_call):
-    default: _relu_default_operator
-    out: _relu_out_operator
-
-class _frexp_packet(Packet):
-    Tensor: _frexp_Tensor_operator
-    Tensor_out: _frexp_Tensor_out_operator
-    @overload
-    def __call__(_op, self: A) -> frexp_Tensor_result[A]: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, mantissa: A, exponent: A) -> frexp_Tensor_out_result[A]: ...
-
-class _gelu_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, *, approximate: str = "none") -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, approximate: str = "none", out: A) -> A: ...
-
-class _gelu_packet(_gelu_packet_call):
-    default: _gelu_default_operator
-    out: _gelu_out_operator
-
-class _square_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _square_packet(_square_packet_call):
-    default: _square_default_operator
-    out: _square_out_operator
-
-class _square__packet(_square__call, Packet):
-    default: _square__operator
-
-class _neg__packet(_neg__call, Packet):
-    default: _neg__operator
-
-class _abs__packet(_abs__call, Packet):
-    default: _abs__operator
-
-class _exp__packet(_exp__call, Packet):
-    default: _exp__operator
-
-class _expm1__packet(_expm1__call, Packet):
-    default: _expm1__operator
-
-class _log__packet(_log__call, Packet):
-    default: _log__operator
-
-class _log1p__packet(_log1p__call, Packet):
-    default: _log1p__operator
-
-class _log2__packet(_log2__call, Packet):
-    default: _log2__operator
-
-class _sqrt__packet(_sqrt__call, Packet):
-    default: _sqrt__operator
-
-class _sin__packet(_sin__call, Packet):
-    default: _sin__operator
-
-class _cos__packet(_cos__call, Packet):
-    default: _cos__operator
-
-class _tan__packet(_tan__call, Packet):
-    default: _tan__operator
-
-class _tanh__packet(_tanh__call, Packet):
-    default: _tanh__operator
-
-class _reciprocal__packet(_reciprocal__call, Packet):
-    default: _reciprocal__operator
-
-class _rsqrt__packet(_rsqrt__call, Packet):
-    default: _rsqrt__operator
-
-class _sigmoid__packet(_sigmoid__call, Packet):
-    default: _sigmoid__operator
-
-class _floor__packet(_floor__call, Packet):
-    default: _floor__operator
-
-class _ceil__packet(_ceil__call, Packet):
-    default: _ceil__operator
-
-class _trunc__packet(_trunc__call, Packet):
-    default: _trunc__operator
-
-class _round__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, *, decimals: int) -> A: ...
-
-class _round__packet(_round__packet_call):
-    default: _round__default_operator
-    decimals: _round__decimals_operator
-
-class _sign__packet(_sign__call, Packet):
-    default: _sign__operator
-
-class _asin__packet(_asin__call, Packet):
-    default: _asin__operator
-
-class _acos__packet(_acos__call, Packet):
-    default: _acos__operator
-
-class _atan__packet(_atan__call, Packet):
-    default: _atan__operator
-
-class _sinh__packet(_sinh__call, Packet):
-    default: _sinh__operator
-
-class _cosh__packet(_cosh__call, Packet):
-    default: _cosh__operator
-
-class _asinh__packet(_asinh__call, Packet):
-    default: _asinh__operator
-
-class _acosh__packet(_acosh__call, Packet):
-    default: _acosh__operator
-
-class _atanh__packet(_atanh__call, Packet):
-    default: _atanh__operator
-
-class _exp2__packet(_exp2__call, Packet):
-    default: _exp2__operator
-
-class _log10__packet(_log10__call, Packet):
-    default: _log10__operator
-
-class _deg2rad__packet(_deg2rad__call, Packet):
-    default: _deg2rad__operator
-
-class _rad2deg__packet(_rad2deg__call, Packet):
-    default: _rad2deg__operator
-
-class _frac__packet(_frac__call, Packet):
-    default: _frac__operator
-
-class _sgn__packet(_sgn__call, Packet):
-    default: _sgn__operator
-
-class _nan_to_num__packet(_nan_to_num__call, Packet):
-    default: _nan_to_num__operator
-
-class _relu__packet(_relu__call, Packet):
-    default: _relu__operator
-
-class _gelu__packet(_gelu__call, Packet):
-    default: _gelu__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    neg: _neg_packet
-    abs: _abs_packet
-    exp: _exp_packet
-    expm1: _expm1_packet
-    log: _log_packet
-    log1p: _log1p_packet
-    log2: _log2_packet
-    sqrt: _sqrt_packet
-    sin: _sin_packet
-    cos: _cos_packet
-    tan: _tan_packet
-    tanh: _tanh_packet
-    reciprocal: _reciprocal_packet
-    rsqrt: _rsqrt_packet
-    sigmoid: _sigmoid_packet
-    floor: _floor_packet
-    ceil: _ceil_packet
-    trunc: _trunc_packet
-    round: _round_packet
-    sign: _sign_packet
-    asin: _asin_packet
-    acos: _acos_packet
-    atan: _atan_packet
-    sinh: _sinh_packet
-    cosh: _cosh_packet
-    asinh: _asinh_packet
-    acosh: _acosh_packet
-    atanh: _atanh_packet
-    exp2: _exp2_packet
-    log10: _log10_packet
-    deg2rad: _deg2rad_packet
-    rad2deg: _rad2deg_packet
-    frac: _frac_packet
-    sgn: _sgn_packet
-    angle: _angle_packet
-    _conj_physical: __conj_physical_packet
-    nan_to_num: _nan_to_num_packet
-    positive: _positive_packet
-    conj: _conj_packet
-    conj_physical: _conj_physical_packet
-    conj_physical_: _conj_physical__packet
-    resolve_conj: _resolve_conj_packet
-    resolve_neg: _resolve_neg_packet
-    is_conj: _is_conj_packet
-    is_neg: _is_neg_packet
-    complex: _complex_packet
-    polar: _polar_packet
-    relu: _relu_packet
-    frexp: _frexp_packet
-    gelu: _gelu_packet
-    square: _square_packet
-    square_: _square__packet
-    neg_: _neg__packet
-    abs_: _abs__packet
-    exp_: _exp__packet
-    expm1_: _expm1__packet
-    log_: _log__packet
-    log1p_: _log1p__packet
-    log2_: _log2__packet
-    sqrt_: _sqrt__packet
-    sin_: _sin__packet
-    cos_: _cos__packet
-    tan_: _tan__packet
-    tanh_: _tanh__packet
-    reciprocal_: _reciprocal__packet
-    rsqrt_: _rsqrt__packet
-    sigmoid_: _sigmoid__packet
-    floor_: _floor__packet
-    ceil_: _ceil__packet
-    trunc_: _trunc__packet
-    round_: _round__packet
-    sign_: _sign__packet
-    asin_: _asin__packet
-    acos_: _acos__packet
-    atan_: _atan__packet
-    sinh_: _sinh__packet
-    cosh_: _cosh__packet
-    asinh_: _asinh__packet
-    acosh_: _acosh__packet
-    atanh_: _atanh__packet
-    exp2_: _exp2__packet
-    log10_: _log10__packet
-    deg2rad_: _deg2rad__packet
-    rad2deg_: _rad2deg__packet
-    frac_: _frac__packet
-    sgn_: _sgn__packet
-    nan_to_num_: _nan_to_num__packet
-    relu_: _relu__packet
-    gelu_: _gelu__packet
+    neg: _calls.Packet_self_out_2db244
+    neg_: _calls.Packet_self_f14bd4
+    abs: _calls.Packet_self_out_2db244
+    abs_: _calls.Packet_self_f14bd4
+    exp: _calls.Packet_self_out_2db244
+    exp_: _calls.Packet_self_f14bd4
+    expm1: _calls.Packet_self_out_2db244
+    expm1_: _calls.Packet_self_f14bd4
+    log: _calls.Packet_self_out_2db244
+    log_: _calls.Packet_self_f14bd4
+    log1p: _calls.Packet_self_out_2db244
+    log1p_: _calls.Packet_self_f14bd4
+    log2: _calls.Packet_self_out_2db244
+    log2_: _calls.Packet_self_f14bd4
+    sqrt: _calls.Packet_self_out_2db244
+    sqrt_: _calls.Packet_self_f14bd4
+    sin: _calls.Packet_self_out_2db244
+    sin_: _calls.Packet_self_f14bd4
+    cos: _calls.Packet_self_out_2db244
+    cos_: _calls.Packet_self_f14bd4
+    tan: _calls.Packet_self_out_2db244
+    tan_: _calls.Packet_self_f14bd4
+    tanh: _calls.Packet_self_out_2db244
+    tanh_: _calls.Packet_self_f14bd4
+    reciprocal: _calls.Packet_self_out_2db244
+    reciprocal_: _calls.Packet_self_f14bd4
+    rsqrt: _calls.Packet_self_out_2db244
+    rsqrt_: _calls.Packet_self_f14bd4
+    sigmoid: _calls.Packet_self_out_2db244
+    sigmoid_: _calls.Packet_self_f14bd4
+    floor: _calls.Packet_self_out_2db244
+    floor_: _calls.Packet_self_f14bd4
+    ceil: _calls.Packet_self_out_2db244
+    ceil_: _calls.Packet_self_f14bd4
+    trunc: _calls.Packet_self_out_2db244
+    trunc_: _calls.Packet_self_f14bd4
+    round: _calls.Packet_self_decimals_out_81e2c4
+    round_: _calls.Packet_self_decimals_52e3f0
+    sign: _calls.Packet_self_out_2db244
+    sign_: _calls.Packet_self_f14bd4
+    asin: _calls.Packet_self_out_2db244
+    asin_: _calls.Packet_self_f14bd4
+    acos: _calls.Packet_self_out_2db244
+    acos_: _calls.Packet_self_f14bd4
+    atan: _calls.Packet_self_out_2db244
+    atan_: _calls.Packet_self_f14bd4
+    sinh: _calls.Packet_self_out_2db244
+    sinh_: _calls.Packet_self_f14bd4
+    cosh: _calls.Packet_self_out_2db244
+    cosh_: _calls.Packet_self_f14bd4
+    asinh: _calls.Packet_self_out_2db244
+    asinh_: _calls.Packet_self_f14bd4
+    acosh: _calls.Packet_self_out_2db244
+    acosh_: _calls.Packet_self_f14bd4
+    atanh: _calls.Packet_self_out_2db244
+    atanh_: _calls.Packet_self_f14bd4
+    exp2: _calls.Packet_self_out_2db244
+    exp2_: _calls.Packet_self_f14bd4
+    log10: _calls.Packet_self_out_2db244
+    log10_: _calls.Packet_self_f14bd4
+    deg2rad: _calls.Packet_self_out_2db244
+    deg2rad_: _calls.Packet_self_f14bd4
+    rad2deg: _calls.Packet_self_out_2db244
+    rad2deg_: _calls.Packet_self_f14bd4
+    frac: _calls.Packet_self_out_2db244
+    frac_: _calls.Packet_self_f14bd4
+    sgn: _calls.Packet_self_out_2db244
+    sgn_: _calls.Packet_self_f14bd4
+    angle: _calls.Packet_self_out_2db244
+    _conj_physical: _calls.Packet_self_out_2db244
+    nan_to_num: _calls.Packet_self_nan_posinf_neginf_out_f04c12
+    nan_to_num_: _calls.Packet_self_nan_posinf_neginf_3f7a45
+    positive: _calls.Packet_self_f14bd4
+    conj: _calls.Packet_self_f14bd4
+    conj_physical: _calls.Packet_self_out_2db244
+    conj_physical_: _calls.Packet_self_f14bd4
+    resolve_conj: _calls.Packet_self_f14bd4
+    resolve_neg: _calls.Packet_self_f14bd4
+    is_conj: _calls.Packet_self_b19397
+    is_neg: _calls.Packet_self_b19397
+    complex: _calls.Packet_real_imag_out_178cbb
+    polar: _calls.Packet_abs_angle_out_203e6e
+    relu: _calls.Packet_self_out_2db244
+    relu_: _calls.Packet_self_f14bd4
+    frexp: _calls.Packet_self_mantissa_exponent_e1f19d
+    gelu: _calls.Packet_self_approximate_out_5b26d1
+    gelu_: _calls.Packet_self_approximate_4b089f
+    square: _calls.Packet_self_out_2db244
+    square_: _calls.Packet_self_f14bd4

@@ -3,38 +3,12 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import overload
 
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
-from opwright.abi import Operator, Packet, Tensor
-
-__all__ = [
-    "_reshape_alias_copy",
-    "alias_copy",
-    "as_strided_copy",
-    "detach_copy",
-    "diagonal_copy",
-    "expand_copy",
-    "lift_fresh_copy",
-    "permute_copy",
-    "select_copy",
-    "slice_copy",
-    "split_copy",
-    "split_with_sizes_copy",
-    "squeeze_copy",
-    "t_copy",
-    "transpose_copy",
-    "unbind_copy",
-    "unfold_copy",
-    "unsqueeze_copy",
-    "view_as_complex_copy",
-    "view_as_real_copy",
-    "view_copy",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def alias_copy(self: A) -> A: ...
@@ -195,411 +169,40 @@ def unbind_copy(input: A, dim: int = 0) -> tuple[A, ...]: ...
 @overload
 def unbind_copy(a: A, axis: int = 0) -> tuple[A, ...]: ...
 
-class _alias_copy_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _as_strided_copy_default_operator(Operator):
-    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
-
-class _detach_copy_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _lift_fresh_copy_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _diagonal_copy_default_operator(Operator):
-    def __call__(_op, self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
-
-class _expand_copy_default_operator(Operator):
-    def __call__(_op, self: A, size: Sequence[int], *, implicit: bool = False) -> A: ...
-
-class _permute_copy_default_operator(Operator):
-    def __call__(_op, self: A, dims: Sequence[int]) -> A: ...
-
-class __reshape_alias_copy_default_operator(Operator):
-    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
-
-class _select_copy_int_operator(Operator):
-    def __call__(_op, self: A, dim: int, index: int) -> A: ...
-
-class _slice_copy_Tensor_operator(Operator):
-    def __call__(_op, self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
-
-class _squeeze_copy_default_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _squeeze_copy_default_operator(_squeeze_copy_default_call, Operator): ...
-
-squeeze_copy_default: _squeeze_copy_default_call
-
-class _squeeze_copy_dim_call:
-    def __call__(_op, self: A, dim: int) -> A: ...
-
-class _squeeze_copy_dim_operator(_squeeze_copy_dim_call, Operator): ...
-
-squeeze_copy_dim: _squeeze_copy_dim_call
-
-class _squeeze_copy_dims_call:
-    def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
-
-class _squeeze_copy_dims_operator(_squeeze_copy_dims_call, Operator): ...
-
-squeeze_copy_dims: _squeeze_copy_dims_call
-
-class _t_copy_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _transpose_copy_int_operator(Operator):
-    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
-
-class _unfold_copy_default_operator(Operator):
-    def __call__(_op, self: A, dimension: int, size: int, step: int) -> A: ...
-
-class _unsqueeze_copy_default_operator(Operator):
-    def __call__(_op, self: A, dim: int) -> A: ...
-
-class _view_as_complex_copy_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _view_as_real_copy_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _view_copy_default_call:
-    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
-
-class _view_copy_default_operator(_view_copy_default_call, Operator): ...
-
-view_copy_default: _view_copy_default_call
-
-class _view_copy_dtype_call:
-    def __call__(_op, self: A, dtype: DTypeLike) -> A: ...
-
-class _view_copy_dtype_operator(_view_copy_dtype_call, Operator): ...
-
-view_copy_dtype: _view_copy_dtype_call
-
-class _split_copy_Tensor_call:
-    def __call__(_op, self: A, split_size: int, dim: int = 0) -> list[A]: ...
-
-class _split_copy_Tensor_operator(_split_copy_Tensor_call, Operator): ...
-
-split_copy_Tensor: _split_copy_Tensor_call
-
-class _split_with_sizes_copy_default_call:
-    def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
-
-class _split_with_sizes_copy_default_operator(_split_with_sizes_copy_default_call, Operator): ...
-
-split_with_sizes_copy_default: _split_with_sizes_copy_default_call
-
-class _unbind_copy_int_call:
-    def __call__(_op, self: A, dim: int = 0) -> list[A]: ...
-
-class _unbind_copy_int_operator(_unbind_copy_int_call, Operator): ...
-
-unbind_copy_int: _unbind_copy_int_call
-
-class _alias_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _as_strided_copy_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *, out: A
-    ) -> A: ...
-
-class _detach_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _lift_fresh_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _diagonal_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
-
-class _expand_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, size: Sequence[int], *, implicit: bool = False, out: A) -> A: ...
-
-class _permute_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dims: Sequence[int], *, out: A) -> A: ...
-
-class __reshape_alias_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
-
-class _select_copy_int_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, index: int, *, out: A) -> A: ...
-
-class _slice_copy_Tensor_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: A
-    ) -> A: ...
-
-class _squeeze_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _squeeze_copy_dim_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, *, out: A) -> A: ...
-
-class _squeeze_copy_dims_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: Sequence[int], *, out: A) -> A: ...
-
-class _t_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _transpose_copy_int_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim0: int, dim1: int, *, out: A) -> A: ...
-
-class _unfold_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dimension: int, size: int, step: int, *, out: A) -> A: ...
-
-class _unsqueeze_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dim: int, *, out: A) -> A: ...
-
-class _view_as_complex_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _view_as_real_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _view_copy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, size: Sequence[int], *, out: A) -> A: ...
-
-class _view_copy_dtype_out_operator(Operator):
-    def __call__(_op, self: TensorLike, dtype: DTypeLike, *, out: A) -> A: ...
-
-class _alias_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _alias_copy_packet(_alias_copy_packet_call):
-    default: _alias_copy_default_operator
-    out: _alias_copy_out_operator
-
-class _as_strided_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *, out: A
-    ) -> A: ...
-
-class _as_strided_copy_packet(_as_strided_copy_packet_call):
-    default: _as_strided_copy_default_operator
-    out: _as_strided_copy_out_operator
-
-class _detach_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _detach_copy_packet(_detach_copy_packet_call):
-    default: _detach_copy_default_operator
-    out: _detach_copy_out_operator
-
-class _lift_fresh_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _lift_fresh_copy_packet(_lift_fresh_copy_packet_call):
-    default: _lift_fresh_copy_default_operator
-    out: _lift_fresh_copy_out_operator
-
-class _diagonal_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
-
-class _diagonal_copy_packet(_diagonal_copy_packet_call):
-    default: _diagonal_copy_default_operator
-    out: _diagonal_copy_out_operator
-
-class _expand_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, size: Sequence[int], *, implicit: bool = False) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, size: Sequence[int], *, implicit: bool = False, out: A) -> A: ...
-
-class _expand_copy_packet(_expand_copy_packet_call):
-    default: _expand_copy_default_operator
-    out: _expand_copy_out_operator
-
-class _permute_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dims: Sequence[int]) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dims: Sequence[int], *, out: A) -> A: ...
-
-class _permute_copy_packet(_permute_copy_packet_call):
-    default: _permute_copy_default_operator
-    out: _permute_copy_out_operator
-
-class __reshape_alias_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
-
-class __reshape_alias_copy_packet(__reshape_alias_copy_packet_call):
-    default: __reshape_alias_copy_default_operator
-    out: __reshape_alias_copy_out_operator
-
-class _select_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, index: int) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, index: int, *, out: A) -> A: ...
-
-class _select_copy_packet(_select_copy_packet_call):
-    int: _select_copy_int_operator
-    int_out: _select_copy_int_out_operator
-
-class _slice_copy_packet(Packet):
-    Tensor: _slice_copy_Tensor_operator
-    Tensor_out: _slice_copy_Tensor_out_operator
-    @overload
-    def __call__(_op, self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: A
-    ) -> A: ...
-
-class _squeeze_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: Sequence[int], *, out: A) -> A: ...
-
-class _squeeze_copy_packet(_squeeze_copy_packet_call):
-    default: _squeeze_copy_default_operator
-    dim: _squeeze_copy_dim_operator
-    dims: _squeeze_copy_dims_operator
-    out: _squeeze_copy_out_operator
-    dim_out: _squeeze_copy_dim_out_operator
-    dims_out: _squeeze_copy_dims_out_operator
-
-class _t_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _t_copy_packet(_t_copy_packet_call):
-    default: _t_copy_default_operator
-    out: _t_copy_out_operator
-
-class _transpose_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim0: int, dim1: int, *, out: A) -> A: ...
-
-class _transpose_copy_packet(_transpose_copy_packet_call):
-    int: _transpose_copy_int_operator
-    int_out: _transpose_copy_int_out_operator
-
-class _unfold_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dimension: int, size: int, step: int) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dimension: int, size: int, step: int, *, out: A) -> A: ...
-
-class _unfold_copy_packet(_unfold_copy_packet_call):
-    default: _unfold_copy_default_operator
-    out: _unfold_copy_out_operator
-
-class _unsqueeze_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dim: int, *, out: A) -> A: ...
-
-class _unsqueeze_copy_packet(_unsqueeze_copy_packet_call):
-    default: _unsqueeze_copy_default_operator
-    out: _unsqueeze_copy_out_operator
-
-class _view_as_complex_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _view_as_complex_copy_packet(_view_as_complex_copy_packet_call):
-    default: _view_as_complex_copy_default_operator
-    out: _view_as_complex_copy_out_operator
-
-class _view_as_real_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _view_as_real_copy_packet(_view_as_real_copy_packet_call):
-    default: _view_as_real_copy_default_operator
-    out: _view_as_real_copy_out_operator
-
-class _view_copy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
-    @overload
-    def __call__(_op, self: A, dtype: DTypeLike) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, size: Sequence[int], *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, dtype: DTypeLike, *, out: A) -> A: ...
-
-class _view_copy_packet(_view_copy_packet_call):
-    default: _view_copy_default_operator
-    dtype: _view_copy_dtype_operator
-    out: _view_copy_out_operator
-    dtype_out: _view_copy_dtype_out_operator
-
-class _split_copy_packet(_split_copy_Tensor_call, Packet):
-    Tensor: _split_copy_Tensor_operator
-
-class _split_with_sizes_copy_packet(_split_with_sizes_copy_default_call, Packet):
-    default: _split_with_sizes_copy_default_operator
-
-class _unbind_copy_packet(_unbind_copy_int_call, Packet):
-    int: _unbind_copy_int_operator
-
-class Namespace:
+squeeze_copy_default: _calls.Call_self_5347dd
+squeeze_copy_dim: _calls.Call_self_dim_387a64
+squeeze_copy_dims: _calls.Call_self_dim_2c39a5
+view_copy_default: _calls.Call_self_size_2c27fc
+view_copy_dtype: _calls.Call_self_dtype_c5a8d3
+split_copy_Tensor: _calls.Call_self_split_size_dim_4aac59
+split_with_sizes_copy_default: _calls.Call_self_split_sizes_dim_154f26
+unbind_copy_int: _calls.Call_self_dim_ca4196
+
+class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    alias_copy: _alias_copy_packet
-    as_strided_copy: _as_strided_copy_packet
-    detach_copy: _detach_copy_packet
-    lift_fresh_copy: _lift_fresh_copy_packet
-    diagonal_copy: _diagonal_copy_packet
-    expand_copy: _expand_copy_packet
-    permute_copy: _permute_copy_packet
-    _reshape_alias_copy: __reshape_alias_copy_packet
-    select_copy: _select_copy_packet
-    slice_copy: _slice_copy_packet
-    squeeze_copy: _squeeze_copy_packet
-    t_copy: _t_copy_packet
-    transpose_copy: _transpose_copy_packet
-    unfold_copy: _unfold_copy_packet
-    unsqueeze_copy: _unsqueeze_copy_packet
-    view_as_complex_copy: _view_as_complex_copy_packet
-    view_as_real_copy: _view_as_real_copy_packet
-    view_copy: _view_copy_packet
-    split_copy: _split_copy_packet
-    split_with_sizes_copy: _split_with_sizes_copy_packet
-    unbind_copy: _unbind_copy_packet
+    alias_copy: _calls.Packet_self_out_2db244
+    as_strided_copy: _calls.Packet_self_size_stride_storage_offset_ou_2abf86
+    detach_copy: _calls.Packet_self_out_2db244
+    lift_fresh_copy: _calls.Packet_self_out_2db244
+    diagonal_copy: _calls.Packet_self_offset_dim1_dim2_out_1b60e9
+    expand_copy: _calls.Packet_self_size_implicit_out_09f5e2
+    permute_copy: _calls.Packet_self_dims_out_876e99
+    _reshape_alias_copy: _calls.Packet_self_size_stride_out_205056
+    select_copy: _calls.Packet_self_dim_index_out_a78781
+    slice_copy: _calls.Packet_self_dim_start_end_step_out_a357cc
+    squeeze_copy: _calls.Packet_self_dim_out_bdc001
+    t_copy: _calls.Packet_self_out_2db244
+    transpose_copy: _calls.Packet_self_dim0_dim1_out_d4f8e9
+    unfold_copy: _calls.Packet_self_dimension_size_step_out_3b996b
+    unsqueeze_copy: _calls.Packet_self_dim_out_5c849c
+    view_as_complex_copy: _calls.Packet_self_out_2db244
+    view_as_real_copy: _calls.Packet_self_out_2db244
+    view_copy: _calls.Packet_self_size_dtype_out_211d61
+    split_copy: _calls.Packet_self_split_size_dim_e7d375
+    split_with_sizes_copy: _calls.Packet_self_split_sizes_dim_238fa8
+    unbind_copy: _calls.Packet_self_dim_d1f4d2
 
-_split_copy: _split_copy_packet
-_split_with_sizes_copy: _split_with_sizes_copy_packet
-_unbind_copy: _unbind_copy_packet
+_split_copy: _calls.Packet_self_split_size_dim_e7d375
+_split_with_sizes_copy: _calls.Packet_self_split_sizes_dim_238fa8
+_unbind_copy: _calls.Packet_self_dim_d1f4d2

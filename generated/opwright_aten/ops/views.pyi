@@ -3,63 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import MemoryFormat, Operator, Packet, Tensor
+from opwright.abi import MemoryFormat, Tensor
 
-__all__ = [
-    "_reshape_alias",
-    "_unsafe_view",
-    "adjoint",
-    "alias",
-    "as_strided",
-    "as_strided_",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "broadcast_tensors",
-    "broadcast_to",
-    "chunk",
-    "detach",
-    "detach_",
-    "diagonal",
-    "dsplit",
-    "flatten",
-    "hsplit",
-    "imag",
-    "moveaxis",
-    "movedim",
-    "narrow",
-    "permute",
-    "ravel",
-    "real",
-    "reshape",
-    "resize_as_",
-    "select",
-    "slice",
-    "split",
-    "split_with_sizes",
-    "squeeze",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "tensor_split",
-    "transpose",
-    "unbind",
-    "unflatten",
-    "unsafe_chunk",
-    "unsafe_split",
-    "unsafe_split_with_sizes",
-    "unsqueeze",
-    "view_as_complex",
-    "view_as_real",
-    "vsplit",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def alias(self: A) -> A: ...
@@ -445,901 +396,123 @@ def resize_as_(self: A, the_template: TensorLike, *, memory_format: MemoryFormat
 @overload
 def resize_as_(input: A, the_template: TensorLike, *, memory_format: MemoryFormat | None = None) -> A: ...
 
-class _alias_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _alias_operator(_alias_call, Operator): ...
-
-class _detach_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _detach_operator(_detach_call, Operator): ...
-
-class _view_default_call:
-    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
-
-class _view_default_operator(_view_default_call, Operator): ...
-
-view_default: _view_default_call
-
-class _transpose_int_call:
-    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
-
-class _transpose_int_operator(_transpose_int_call, Operator): ...
-
-class _t_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _t_operator(_t_call, Operator): ...
-
-class _numpy_T_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _numpy_T_operator(_numpy_T_call, Operator): ...
-
-class _permute_call:
-    def __call__(_op, self: A, dims: Sequence[int]) -> A: ...
-
-class _permute_operator(_permute_call, Operator): ...
-
-class _expand_call:
-    def __call__(_op, self: A, size: Sequence[int], *, implicit: bool = False) -> A: ...
-
-class _expand_operator(_expand_call, Operator): ...
-
-class _select_int_call:
-    def __call__(_op, self: A, dim: int, index: int) -> A: ...
-
-class _select_int_operator(_select_int_call, Operator): ...
-
-class _slice_Tensor_call:
-    def __call__(_op, self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
-
-class _slice_Tensor_operator(_slice_Tensor_call, Operator): ...
-
-class _unsqueeze_call:
-    def __call__(_op, self: A, dim: int) -> A: ...
-
-class _unsqueeze_operator(_unsqueeze_call, Operator): ...
-
-class _squeeze_default_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _squeeze_default_operator(_squeeze_default_call, Operator): ...
-
-squeeze_default: _squeeze_default_call
-
-class _squeeze_dim_call:
-    def __call__(_op, self: A, dim: int) -> A: ...
-
-class _squeeze_dim_operator(_squeeze_dim_call, Operator): ...
-
-squeeze_dim: _squeeze_dim_call
-
-class _squeeze_dims_call:
-    def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
-
-class _squeeze_dims_operator(_squeeze_dims_call, Operator): ...
-
-squeeze_dims: _squeeze_dims_call
-
-class _diagonal_call:
-    def __call__(_op, self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
-
-class _diagonal_operator(_diagonal_call, Operator): ...
-
-class _split_Tensor_call:
-    def __call__(_op, self: A, split_size: int, dim: int = 0) -> list[A]: ...
-
-class _split_Tensor_operator(_split_Tensor_call, Operator): ...
-
-split_Tensor: _split_Tensor_call
-
-class _split_with_sizes_default_call:
-    def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
-
-class _split_with_sizes_default_operator(_split_with_sizes_default_call, Operator): ...
-
-split_with_sizes_default: _split_with_sizes_default_call
-
-class _unbind_int_call:
-    def __call__(_op, self: A, dim: int = 0) -> list[A]: ...
-
-class _unbind_int_operator(_unbind_int_call, Operator): ...
-
-unbind_int: _unbind_int_call
-
-class _as_strided_call:
-    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
-
-class _as_strided_operator(_as_strided_call, Operator): ...
-
-class _split_sizes_call:
-    def __call__(_op, self: A, split_size: Sequence[int], dim: int = 0) -> list[A]: ...
-
-class _split_sizes_operator(_split_sizes_call, Operator): ...
-
-split_sizes: _split_sizes_call
-
-class _chunk_default_call:
-    def __call__(_op, self: A, chunks: int, dim: int = 0) -> list[A]: ...
-
-class _chunk_default_operator(_chunk_default_call, Operator): ...
-
-chunk_default: _chunk_default_call
-
-class _reshape_call:
-    def __call__(_op, self: A, shape: Sequence[int]) -> A: ...
-
-class _reshape_operator(_reshape_call, Operator): ...
-
-class __unsafe_view_call:
-    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
-
-class __unsafe_view_operator(__unsafe_view_call, Operator): ...
-
-class _flatten_using_ints_call:
-    def __call__(_op, self: A, start_dim: int = 0, end_dim: int = -1) -> A: ...
-
-class _flatten_using_ints_operator(_flatten_using_ints_call, Operator): ...
-
-class _expand_as_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _expand_as_operator(_expand_as_call, Operator): ...
-
-class _narrow_default_call:
-    def __call__(_op, self: A, dim: int, start: int, length: int) -> A: ...
-
-class _narrow_default_operator(_narrow_default_call, Operator): ...
-
-narrow_default: _narrow_default_call
-
-class _movedim_int_call:
-    def __call__(_op, self: A, source: int, destination: int) -> A: ...
-
-class _movedim_int_operator(_movedim_int_call, Operator): ...
-
-movedim_int: _movedim_int_call
-
-class _movedim_intlist_call:
-    def __call__(_op, self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
-
-class _movedim_intlist_operator(_movedim_intlist_call, Operator): ...
-
-movedim_intlist: _movedim_intlist_call
-
-class _moveaxis_int_call:
-    def __call__(_op, self: A, source: int, destination: int) -> A: ...
-
-class _moveaxis_int_operator(_moveaxis_int_call, Operator): ...
-
-moveaxis_int: _moveaxis_int_call
-
-class _moveaxis_intlist_call:
-    def __call__(_op, self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
-
-class _moveaxis_intlist_operator(_moveaxis_intlist_call, Operator): ...
-
-moveaxis_intlist: _moveaxis_intlist_call
-
-class _swapaxes_call:
-    def __call__(_op, self: A, axis0: int, axis1: int) -> A: ...
-
-class _swapaxes_operator(_swapaxes_call, Operator): ...
-
-class _swapdims_call:
-    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
-
-class _swapdims_operator(_swapdims_call, Operator): ...
-
-class _mT_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _mT_operator(_mT_call, Operator): ...
-
-class _mH_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _mH_operator(_mH_call, Operator): ...
-
-class _adjoint_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _adjoint_operator(_adjoint_call, Operator): ...
-
-class _matrix_H_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _matrix_H_operator(_matrix_H_call, Operator): ...
-
-class _view_as_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _view_as_operator(_view_as_call, Operator): ...
-
-class _reshape_as_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _reshape_as_operator(_reshape_as_call, Operator): ...
-
-class __reshape_alias_call:
-    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
-
-class __reshape_alias_operator(__reshape_alias_call, Operator): ...
-
-class _ravel_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _ravel_operator(_ravel_call, Operator): ...
-
-class _unflatten_int_call:
-    def __call__(_op, self: A, dim: int, sizes: Sequence[int]) -> A: ...
-
-class _unflatten_int_operator(_unflatten_int_call, Operator): ...
-
-class _narrow_Tensor_call:
-    @overload
-    def __call__(_op, self: A, dim: int, start: A, length: int) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, start: TensorLike, length: int) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, start: Tensor, length: int) -> Tensor: ...
-
-class _narrow_Tensor_operator(_narrow_Tensor_call, Operator): ...
-
-narrow_Tensor: _narrow_Tensor_call
-
-class _broadcast_to_call:
-    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
-
-class _broadcast_to_operator(_broadcast_to_call, Operator): ...
-
-class _broadcast_tensors_default_call:
-    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
-
-class _broadcast_tensors_default_operator(_broadcast_tensors_default_call, Operator): ...
-
-broadcast_tensors_default: _broadcast_tensors_default_call
-
-class _atleast_1d_default_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _atleast_1d_default_operator(_atleast_1d_default_call, Operator): ...
-
-atleast_1d_default: _atleast_1d_default_call
-
-class _atleast_1d_Sequence_call:
-    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
-
-class _atleast_1d_Sequence_operator(_atleast_1d_Sequence_call, Operator): ...
-
-atleast_1d_Sequence: _atleast_1d_Sequence_call
-
-class _atleast_2d_default_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _atleast_2d_default_operator(_atleast_2d_default_call, Operator): ...
-
-atleast_2d_default: _atleast_2d_default_call
-
-class _atleast_2d_Sequence_call:
-    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
-
-class _atleast_2d_Sequence_operator(_atleast_2d_Sequence_call, Operator): ...
-
-atleast_2d_Sequence: _atleast_2d_Sequence_call
-
-class _atleast_3d_default_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _atleast_3d_default_operator(_atleast_3d_default_call, Operator): ...
-
-atleast_3d_default: _atleast_3d_default_call
-
-class _atleast_3d_Sequence_call:
-    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
-
-class _atleast_3d_Sequence_operator(_atleast_3d_Sequence_call, Operator): ...
-
-atleast_3d_Sequence: _atleast_3d_Sequence_call
-
-class _tensor_split_sections_call:
-    def __call__(_op, self: A, sections: int, dim: int = 0) -> list[A]: ...
-
-class _tensor_split_sections_operator(_tensor_split_sections_call, Operator): ...
-
-tensor_split_sections: _tensor_split_sections_call
-
-class _tensor_split_indices_call:
-    def __call__(_op, self: A, indices: Sequence[int], dim: int = 0) -> list[A]: ...
-
-class _tensor_split_indices_operator(_tensor_split_indices_call, Operator): ...
-
-tensor_split_indices: _tensor_split_indices_call
-
-class _tensor_split_tensor_indices_or_secti_call:
-    @overload
-    def __call__(_op, self: A, tensor_indices_or_sections: A, dim: int = 0) -> list[A]: ...
-    @overload
-    def __call__(_op, self: Tensor, tensor_indices_or_sections: TensorLike, dim: int = 0) -> list[Tensor]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]: ...
-
-class _tensor_split_tensor_indices_or_secti_operator(_tensor_split_tensor_indices_or_secti_call, Operator): ...
-
-tensor_split_tensor_indices_or_sections: _tensor_split_tensor_indices_or_secti_call
-
-class _hsplit_int_call:
-    def __call__(_op, self: A, sections: int) -> list[A]: ...
-
-class _hsplit_int_operator(_hsplit_int_call, Operator): ...
-
-hsplit_int: _hsplit_int_call
-
-class _hsplit_array_call:
-    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
-
-class _hsplit_array_operator(_hsplit_array_call, Operator): ...
-
-hsplit_array: _hsplit_array_call
-
-class _vsplit_int_call:
-    def __call__(_op, self: A, sections: int) -> list[A]: ...
-
-class _vsplit_int_operator(_vsplit_int_call, Operator): ...
-
-vsplit_int: _vsplit_int_call
-
-class _vsplit_array_call:
-    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
-
-class _vsplit_array_operator(_vsplit_array_call, Operator): ...
-
-vsplit_array: _vsplit_array_call
-
-class _dsplit_int_call:
-    def __call__(_op, self: A, sections: int) -> list[A]: ...
-
-class _dsplit_int_operator(_dsplit_int_call, Operator): ...
-
-dsplit_int: _dsplit_int_call
-
-class _dsplit_array_call:
-    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
-
-class _dsplit_array_operator(_dsplit_array_call, Operator): ...
-
-dsplit_array: _dsplit_array_call
-
-class _unsafe_split_Tensor_call:
-    def __call__(_op, self: A, split_size: int, dim: int = 0) -> list[A]: ...
-
-class _unsafe_split_Tensor_operator(_unsafe_split_Tensor_call, Operator): ...
-
-unsafe_split_Tensor: _unsafe_split_Tensor_call
-
-class _unsafe_split_with_sizes_default_call:
-    def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
-
-class _unsafe_split_with_sizes_default_operator(_unsafe_split_with_sizes_default_call, Operator): ...
-
-unsafe_split_with_sizes_default: _unsafe_split_with_sizes_default_call
-
-class _unsafe_chunk_default_call:
-    def __call__(_op, self: A, chunks: int, dim: int = 0) -> list[A]: ...
-
-class _unsafe_chunk_default_operator(_unsafe_chunk_default_call, Operator): ...
-
-unsafe_chunk_default: _unsafe_chunk_default_call
-
-class _unfold_call:
-    def __call__(_op, self: A, dimension: int, size: int, step: int) -> A: ...
-
-class _unfold_operator(_unfold_call, Operator): ...
-
-class _view_dtype_call:
-    def __call__(_op, self: A, dtype: DTypeLike) -> A: ...
-
-class _view_dtype_operator(_view_dtype_call, Operator): ...
-
-view_dtype: _view_dtype_call
-
-class _view_as_real_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _view_as_real_operator(_view_as_real_call, Operator): ...
-
-class _view_as_complex_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _view_as_complex_operator(_view_as_complex_call, Operator): ...
-
-class _real_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _real_operator(_real_call, Operator): ...
-
-class _imag_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _imag_operator(_imag_call, Operator): ...
-
-class _t__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _t__operator(_t__call, Operator): ...
-
-class _transpose__call:
-    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
-
-class _transpose__operator(_transpose__call, Operator): ...
-
-class _swapaxes__call:
-    def __call__(_op, self: A, axis0: int, axis1: int) -> A: ...
-
-class _swapaxes__operator(_swapaxes__call, Operator): ...
-
-class _swapdims__call:
-    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
-
-class _swapdims__operator(_swapdims__call, Operator): ...
-
-class _unsqueeze__call:
-    def __call__(_op, self: A, dim: int) -> A: ...
-
-class _unsqueeze__operator(_unsqueeze__call, Operator): ...
-
-class _squeeze__default_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _squeeze__default_operator(_squeeze__default_call, Operator): ...
-
-squeeze__default: _squeeze__default_call
-
-class _squeeze__dim_call:
-    def __call__(_op, self: A, dim: int) -> A: ...
-
-class _squeeze__dim_operator(_squeeze__dim_call, Operator): ...
-
-squeeze__dim: _squeeze__dim_call
-
-class _squeeze__dims_call:
-    def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
-
-class _squeeze__dims_operator(_squeeze__dims_call, Operator): ...
-
-squeeze__dims: _squeeze__dims_call
-
-class _as_strided__call:
-    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
-
-class _as_strided__operator(_as_strided__call, Operator): ...
-
-class _detach__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _detach__operator(_detach__call, Operator): ...
-
-class _resize_as__call:
-    def __call__(_op, self: A, the_template: TensorLike, *, memory_format: MemoryFormat | None = None) -> A: ...
-
-class _resize_as__operator(_resize_as__call, Operator): ...
-
-class _unsafe_split_Tensor_out_operator(Operator):
-    def __call__(_op, self: TensorLike, split_size: int, dim: int = 0, *, out: Sequence[TensorLike]) -> None: ...
-
-class _unsafe_split_with_sizes_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[TensorLike]
-    ) -> None: ...
-
-class _alias_packet(_alias_call, Packet):
-    default: _alias_operator
-
-class _detach_packet(_detach_call, Packet):
-    default: _detach_operator
-
-class _view_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
-    @overload
-    def __call__(_op, self: A, dtype: DTypeLike) -> A: ...
-
-class _view_packet(_view_packet_call):
-    default: _view_default_operator
-    dtype: _view_dtype_operator
-
-class _transpose_packet(_transpose_int_call, Packet):
-    int: _transpose_int_operator
-
-class _t_packet(_t_call, Packet):
-    default: _t_operator
-
-class _numpy_T_packet(_numpy_T_call, Packet):
-    default: _numpy_T_operator
-
-class _permute_packet(_permute_call, Packet):
-    default: _permute_operator
-
-class _expand_packet(_expand_call, Packet):
-    default: _expand_operator
-
-class _select_packet(_select_int_call, Packet):
-    int: _select_int_operator
-
-class _slice_packet(_slice_Tensor_call, Packet):
-    Tensor: _slice_Tensor_operator
-
-class _unsqueeze_packet(_unsqueeze_call, Packet):
-    default: _unsqueeze_operator
-
-class _squeeze_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
-
-class _squeeze_packet(_squeeze_packet_call):
-    default: _squeeze_default_operator
-    dim: _squeeze_dim_operator
-    dims: _squeeze_dims_operator
-
-class _diagonal_packet(_diagonal_call, Packet):
-    default: _diagonal_operator
-
-class _split_packet(Packet):
-    Tensor: _split_Tensor_operator
-    sizes: _split_sizes_operator
-    @overload
-    def __call__(_op, self: A, split_size: int, dim: int = 0) -> list[A]: ...
-    @overload
-    def __call__(_op, self: A, split_size: Sequence[int], dim: int = 0) -> list[A]: ...
-
-class _split_with_sizes_packet(_split_with_sizes_default_call, Packet):
-    default: _split_with_sizes_default_operator
-
-class _unbind_packet(_unbind_int_call, Packet):
-    int: _unbind_int_operator
-
-class _as_strided_packet(_as_strided_call, Packet):
-    default: _as_strided_operator
-
-class _chunk_packet(_chunk_default_call, Packet):
-    default: _chunk_default_operator
-
-class _reshape_packet(_reshape_call, Packet):
-    default: _reshape_operator
-
-class __unsafe_view_packet(__unsafe_view_call, Packet):
-    default: __unsafe_view_operator
-
-class _flatten_packet(_flatten_using_ints_call, Packet):
-    using_ints: _flatten_using_ints_operator
-
-class _expand_as_packet(_expand_as_call, Packet):
-    default: _expand_as_operator
-
-class _narrow_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, dim: int, start: int, length: int) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int, start: A, length: int) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, dim: int, start: TensorLike, length: int) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], dim: int, start: Tensor, length: int) -> Tensor: ...
-
-class _narrow_packet(_narrow_packet_call):
-    default: _narrow_default_operator
-    Tensor: _narrow_Tensor_operator
-
-class _movedim_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, source: int, destination: int) -> A: ...
-    @overload
-    def __call__(_op, self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
-
-class _movedim_packet(_movedim_packet_call):
-    int: _movedim_int_operator
-    intlist: _movedim_intlist_operator
-
-class _moveaxis_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, source: int, destination: int) -> A: ...
-    @overload
-    def __call__(_op, self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
-
-class _moveaxis_packet(_moveaxis_packet_call):
-    int: _moveaxis_int_operator
-    intlist: _moveaxis_intlist_operator
-
-class _swapaxes_packet(_swapaxes_call, Packet):
-    default: _swapaxes_operator
-
-class _swapdims_packet(_swapdims_call, Packet):
-    default: _swapdims_operator
-
-class _mT_packet(_mT_call, Packet):
-    default: _mT_operator
-
-class _mH_packet(_mH_call, Packet):
-    default: _mH_operator
-
-class _adjoint_packet(_adjoint_call, Packet):
-    default: _adjoint_operator
-
-class _matrix_H_packet(_matrix_H_call, Packet):
-    default: _matrix_H_operator
-
-class _view_as_packet(_view_as_call, Packet):
-    default: _view_as_operator
-
-class _reshape_as_packet(_reshape_as_call, Packet):
-    default: _reshape_as_operator
-
-class __reshape_alias_packet(__reshape_alias_call, Packet):
-    default: __reshape_alias_operator
-
-class _ravel_packet(_ravel_call, Packet):
-    default: _ravel_operator
-
-class _unflatten_packet(_unflatten_int_call, Packet):
-    int: _unflatten_int_operator
-
-class _broadcast_to_packet(_broadcast_to_call, Packet):
-    default: _broadcast_to_operator
-
-class _broadcast_tensors_packet(_broadcast_tensors_default_call, Packet):
-    default: _broadcast_tensors_default_operator
-
-class _atleast_1d_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
-
-class _atleast_1d_packet(_atleast_1d_packet_call):
-    default: _atleast_1d_default_operator
-    Sequence: _atleast_1d_Sequence_operator
-
-class _atleast_2d_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
-
-class _atleast_2d_packet(_atleast_2d_packet_call):
-    default: _atleast_2d_default_operator
-    Sequence: _atleast_2d_Sequence_operator
-
-class _atleast_3d_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
-
-class _atleast_3d_packet(_atleast_3d_packet_call):
-    default: _atleast_3d_default_operator
-    Sequence: _atleast_3d_Sequence_operator
-
-class _tensor_split_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, sections: int, dim: int = 0) -> list[A]: ...
-    @overload
-    def __call__(_op, self: A, indices: Sequence[int], dim: int = 0) -> list[A]: ...
-    @overload
-    def __call__(_op, self: A, tensor_indices_or_sections: A, dim: int = 0) -> list[A]: ...
-    @overload
-    def __call__(_op, self: Tensor, tensor_indices_or_sections: TensorLike, dim: int = 0) -> list[Tensor]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]: ...
-
-class _tensor_split_packet(_tensor_split_packet_call):
-    sections: _tensor_split_sections_operator
-    indices: _tensor_split_indices_operator
-    tensor_indices_or_sections: _tensor_split_tensor_indices_or_secti_operator
-
-class _hsplit_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, sections: int) -> list[A]: ...
-    @overload
-    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
-
-class _hsplit_packet(_hsplit_packet_call):
-    int: _hsplit_int_operator
-    array: _hsplit_array_operator
-
-class _vsplit_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, sections: int) -> list[A]: ...
-    @overload
-    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
-
-class _vsplit_packet(_vsplit_packet_call):
-    int: _vsplit_int_operator
-    array: _vsplit_array_operator
-
-class _dsplit_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, sections: int) -> list[A]: ...
-    @overload
-    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
-
-class _dsplit_packet(_dsplit_packet_call):
-    int: _dsplit_int_operator
-    array: _dsplit_array_operator
-
-class _unsafe_split_packet(Packet):
-    Tensor: _unsafe_split_Tensor_operator
-    Tensor_out: _unsafe_split_Tensor_out_operator
-    @overload
-    def __call__(_op, self: A, split_size: int, dim: int = 0) -> list[A]: ...
-    @overload
-    def __call__(_op, self: TensorLike, split_size: int, dim: int = 0, *, out: Sequence[TensorLike]) -> None: ...
-
-class _unsafe_split_with_sizes_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[TensorLike]
-    ) -> None: ...
-
-class _unsafe_split_with_sizes_packet(_unsafe_split_with_sizes_packet_call):
-    default: _unsafe_split_with_sizes_default_operator
-    out: _unsafe_split_with_sizes_out_operator
-
-class _unsafe_chunk_packet(_unsafe_chunk_default_call, Packet):
-    default: _unsafe_chunk_default_operator
-
-class _unfold_packet(_unfold_call, Packet):
-    default: _unfold_operator
-
-class _view_as_real_packet(_view_as_real_call, Packet):
-    default: _view_as_real_operator
-
-class _view_as_complex_packet(_view_as_complex_call, Packet):
-    default: _view_as_complex_operator
-
-class _real_packet(_real_call, Packet):
-    default: _real_operator
-
-class _imag_packet(_imag_call, Packet):
-    default: _imag_operator
-
-class _t__packet(_t__call, Packet):
-    default: _t__operator
-
-class _transpose__packet(_transpose__call, Packet):
-    default: _transpose__operator
-
-class _swapaxes__packet(_swapaxes__call, Packet):
-    default: _swapaxes__operator
-
-class _swapdims__packet(_swapdims__call, Packet):
-    default: _swapdims__operator
-
-class _unsqueeze__packet(_unsqueeze__call, Packet):
-    default: _unsqueeze__operator
-
-class _squeeze__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: int) -> A: ...
-    @overload
-    def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
-
-class _squeeze__packet(_squeeze__packet_call):
-    default: _squeeze__default_operator
-    dim: _squeeze__dim_operator
-    dims: _squeeze__dims_operator
-
-class _as_strided__packet(_as_strided__call, Packet):
-    default: _as_strided__operator
-
-class _detach__packet(_detach__call, Packet):
-    default: _detach__operator
-
-class _resize_as__packet(_resize_as__call, Packet):
-    default: _resize_as__operator
-
-class Namespace:
+view_default: _calls.Call_self_size_2c27fc
+squeeze_default: _calls.Call_self_5347dd
+squeeze_dim: _calls.Call_self_dim_387a64
+squeeze_dims: _calls.Call_self_dim_2c39a5
+split_Tensor: _calls.Call_self_split_size_dim_4aac59
+split_with_sizes_default: _calls.Call_self_split_sizes_dim_154f26
+unbind_int: _calls.Call_self_dim_ca4196
+split_sizes: _calls.Call_self_split_size_dim_683f6b
+chunk_default: _calls.Call_self_chunks_dim_3ee78b
+narrow_default: _calls.Call_self_dim_start_length_6ffc8b
+movedim_int: _calls.Call_self_source_destination_bd1c16
+movedim_intlist: _calls.Call_self_source_destination_35f81a
+moveaxis_int: _calls.Call_self_source_destination_bd1c16
+moveaxis_intlist: _calls.Call_self_source_destination_35f81a
+narrow_Tensor: _calls.Call_self_dim_start_length_7b4078
+broadcast_tensors_default: _calls.Call_tensors_e0325f
+atleast_1d_default: _calls.Call_self_5347dd
+atleast_1d_Sequence: _calls.Call_tensors_e0325f
+atleast_2d_default: _calls.Call_self_5347dd
+atleast_2d_Sequence: _calls.Call_tensors_e0325f
+atleast_3d_default: _calls.Call_self_5347dd
+atleast_3d_Sequence: _calls.Call_tensors_e0325f
+tensor_split_sections: _calls.Call_self_sections_dim_f18c4d
+tensor_split_indices: _calls.Call_self_indices_dim_1d5a95
+tensor_split_tensor_indices_or_sections: _calls.Call_self_tensor_indices_or_sections_di_483820
+hsplit_int: _calls.Call_self_sections_60ec28
+hsplit_array: _calls.Call_self_indices_b74132
+vsplit_int: _calls.Call_self_sections_60ec28
+vsplit_array: _calls.Call_self_indices_b74132
+dsplit_int: _calls.Call_self_sections_60ec28
+dsplit_array: _calls.Call_self_indices_b74132
+unsafe_split_Tensor: _calls.Call_self_split_size_dim_4aac59
+unsafe_split_with_sizes_default: _calls.Call_self_split_sizes_dim_154f26
+unsafe_chunk_default: _calls.Call_self_chunks_dim_3ee78b
+view_dtype: _calls.Call_self_dtype_c5a8d3
+squeeze__default: _calls.Call_self_5347dd
+squeeze__dim: _calls.Call_self_dim_387a64
+squeeze__dims: _calls.Call_self_dim_2c39a5
+
+class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""
 
-    alias: _alias_packet
-    detach: _detach_packet
-    view: _view_packet
-    transpose: _transpose_packet
-    t: _t_packet
-    numpy_T: _numpy_T_packet
-    permute: _permute_packet
-    expand: _expand_packet
-    select: _select_packet
-    slice: _slice_packet
-    unsqueeze: _unsqueeze_packet
-    squeeze: _squeeze_packet
-    diagonal: _diagonal_packet
-    split: _split_packet
-    split_with_sizes: _split_with_sizes_packet
-    unbind: _unbind_packet
-    as_strided: _as_strided_packet
-    chunk: _chunk_packet
-    reshape: _reshape_packet
-    _unsafe_view: __unsafe_view_packet
-    flatten: _flatten_packet
-    expand_as: _expand_as_packet
-    narrow: _narrow_packet
-    movedim: _movedim_packet
-    moveaxis: _moveaxis_packet
-    swapaxes: _swapaxes_packet
-    swapdims: _swapdims_packet
-    mT: _mT_packet
-    mH: _mH_packet
-    adjoint: _adjoint_packet
-    matrix_H: _matrix_H_packet
-    view_as: _view_as_packet
-    reshape_as: _reshape_as_packet
-    _reshape_alias: __reshape_alias_packet
-    ravel: _ravel_packet
-    unflatten: _unflatten_packet
-    broadcast_to: _broadcast_to_packet
-    broadcast_tensors: _broadcast_tensors_packet
-    atleast_1d: _atleast_1d_packet
-    atleast_2d: _atleast_2d_packet
-    atleast_3d: _atleast_3d_packet
-    tensor_split: _tensor_split_packet
-    hsplit: _hsplit_packet
-    vsplit: _vsplit_packet
-    dsplit: _dsplit_packet
-    unsafe_split: _unsafe_split_packet
-    unsafe_split_with_sizes: _unsafe_split_with_sizes_packet
-    unsafe_chunk: _unsafe_chunk_packet
-    unfold: _unfold_packet
-    view_as_real: _view_as_real_packet
-    view_as_complex: _view_as_complex_packet
-    real: _real_packet
-    imag: _imag_packet
-    t_: _t__packet
-    transpose_: _transpose__packet
-    swapaxes_: _swapaxes__packet
-    swapdims_: _swapdims__packet
-    unsqueeze_: _unsqueeze__packet
-    squeeze_: _squeeze__packet
-    as_strided_: _as_strided__packet
-    detach_: _detach__packet
-    resize_as_: _resize_as__packet
+    alias: _calls.Packet_self_f14bd4
+    detach: _calls.Packet_self_f14bd4
+    view: _calls.Packet_self_size_dtype_2e987a
+    transpose: _calls.Packet_self_dim0_dim1_c29172
+    t: _calls.Packet_self_f14bd4
+    numpy_T: _calls.Packet_self_f14bd4
+    permute: _calls.Packet_self_dims_0f3bca
+    expand: _calls.Packet_self_size_implicit_f62cc5
+    select: _calls.Packet_self_dim_index_ca48a1
+    slice: _calls.Packet_self_dim_start_end_step_9b5ab3
+    unsqueeze: _calls.Packet_self_dim_fb069d
+    squeeze: _calls.Packet_self_dim_1000ac
+    diagonal: _calls.Packet_self_offset_dim1_dim2_83d5c2
+    split: _calls.Packet_self_split_size_dim_275975
+    split_with_sizes: _calls.Packet_self_split_sizes_dim_238fa8
+    unbind: _calls.Packet_self_dim_d1f4d2
+    as_strided: _calls.Packet_self_size_stride_storage_offset_f7c50a
+    chunk: _calls.Packet_self_chunks_dim_3c3ff1
+    reshape: _calls.Packet_self_shape_6cbf71
+    _unsafe_view: _calls.Packet_self_size_933470
+    flatten: _calls.Packet_self_start_dim_end_dim_1b77e1
+    expand_as: _calls.Packet_self_other_34a0d2
+    narrow: _calls.Packet_self_dim_start_length_fdc9e7
+    movedim: _calls.Packet_self_source_destination_cf3392
+    moveaxis: _calls.Packet_self_source_destination_cf3392
+    swapaxes: _calls.Packet_self_axis0_axis1_b05834
+    swapdims: _calls.Packet_self_dim0_dim1_532b75
+    mT: _calls.Packet_self_f14bd4
+    mH: _calls.Packet_self_f14bd4
+    adjoint: _calls.Packet_self_f14bd4
+    matrix_H: _calls.Packet_self_f14bd4
+    view_as: _calls.Packet_self_other_34a0d2
+    reshape_as: _calls.Packet_self_other_34a0d2
+    _reshape_alias: _calls.Packet_self_size_stride_a2d3fe
+    ravel: _calls.Packet_self_f14bd4
+    unflatten: _calls.Packet_self_dim_sizes_ffcd06
+    broadcast_to: _calls.Packet_self_size_933470
+    broadcast_tensors: _calls.Packet_tensors_cabe5b
+    atleast_1d: _calls.Packet_self_tensors_354c07
+    atleast_2d: _calls.Packet_self_tensors_354c07
+    atleast_3d: _calls.Packet_self_tensors_354c07
+    tensor_split: _calls.Packet_self_sections_dim_indices_tensor_i_ba57e5
+    hsplit: _calls.Packet_self_sections_indices_7e3e39
+    vsplit: _calls.Packet_self_sections_indices_7e3e39
+    dsplit: _calls.Packet_self_sections_indices_7e3e39
+    unsafe_split: _calls.Packet_self_split_size_dim_out_884606
+    unsafe_split_with_sizes: _calls.Packet_self_split_sizes_dim_out_ec38c1
+    unsafe_chunk: _calls.Packet_self_chunks_dim_3c3ff1
+    unfold: _calls.Packet_self_dimension_size_step_55609c
+    view_as_real: _calls.Packet_self_f14bd4
+    view_as_complex: _calls.Packet_self_f14bd4
+    real: _calls.Packet_self_f14bd4
+    imag: _calls.Packet_self_f14bd4
+    t_: _calls.Packet_self_f14bd4
+    transpose_: _calls.Packet_self_dim0_dim1_532b75
+    swapaxes_: _calls.Packet_self_axis0_axis1_b05834
+    swapdims_: _calls.Packet_self_dim0_dim1_532b75
+    unsqueeze_: _calls.Packet_self_dim_fb069d
+    squeeze_: _calls.Packet_self_dim_1000ac
+    as_strided_: _calls.Packet_self_size_stride_storage_offset_f7c50a
+    detach_: _calls.Packet_self_f14bd4
+    resize_as_: _calls.Packet_self_the_template_memory_format_dc6a5c
 
-_split: _split_packet
-_split_with_sizes: _split_with_sizes_packet
-_unbind: _unbind_packet
-_chunk: _chunk_packet
-_broadcast_tensors: _broadcast_tensors_packet
-_atleast_1d: _atleast_1d_packet
-_atleast_2d: _atleast_2d_packet
-_atleast_3d: _atleast_3d_packet
-_tensor_split: _tensor_split_packet
-_hsplit: _hsplit_packet
-_vsplit: _vsplit_packet
-_dsplit: _dsplit_packet
-_unsafe_split: _unsafe_split_packet
-_unsafe_split_with_sizes: _unsafe_split_with_sizes_packet
-_unsafe_chunk: _unsafe_chunk_packet
+_split: _calls.Packet_self_split_size_dim_275975
+_split_with_sizes: _calls.Packet_self_split_sizes_dim_238fa8
+_unbind: _calls.Packet_self_dim_d1f4d2
+_chunk: _calls.Packet_self_chunks_dim_3c3ff1
+_broadcast_tensors: _calls.Packet_tensors_cabe5b
+_atleast_1d: _calls.Packet_self_tensors_354c07
+_atleast_2d: _calls.Packet_self_tensors_354c07
+_atleast_3d: _calls.Packet_self_tensors_354c07
+_tensor_split: _calls.Packet_self_sections_dim_indices_tensor_i_ba57e5
+_hsplit: _calls.Packet_self_sections_indices_7e3e39
+_vsplit: _calls.Packet_self_sections_indices_7e3e39
+_dsplit: _calls.Packet_self_sections_indices_7e3e39
+_unsafe_split: _calls.Packet_self_split_size_dim_out_884606
+_unsafe_split_with_sizes: _calls.Packet_self_split_sizes_dim_out_ec38c1
+_unsafe_chunk: _calls.Packet_self_chunks_dim_3c3ff1

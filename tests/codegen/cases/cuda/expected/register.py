@@ -24,9 +24,9 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ("blend", "blend", "CUDA; Meta"),
         ("blend_host", "blend_host", "CUDA; Meta"),
         ("scale_", "scale_", "CUDA; Meta; ADInplaceOrView"),
-        ("swap", "swap", "CUDA; Meta; ADInplaceOrView"),
         ("scale.out", "scale_out", "CompositeExplicitAutograd; ADInplaceOrView"),
         ("scale", "scale_default", "CompositeExplicitAutograd"),
+        ("swap", "swap", "CUDA; Meta; ADInplaceOrView"),
         ("swap_functional", "swap_functional", "CompositeExplicitAutograd"),
     ],
 }

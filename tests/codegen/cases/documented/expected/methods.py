@@ -10,8 +10,8 @@ from . import ops
 # Which module of `ops` has the function that is the method.
 METHODS: dict[str, str] = {
     "hypotenuse": "ops",
-    "shout": "ops",
     "hypotenuse_": "ops",
+    "shout": "ops",
 }
 
 

@@ -30,14 +30,6 @@ class TensorMethods:
     @overload
     def hypotenuse(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def shout(self, word: str) -> Tensor:
-        """Say "it" """
-
-    @overload
-    def shout(self, n: int) -> Tensor:
-        """ "Times" """
-
-    @overload
     def hypotenuse_(self, other: TensorLike) -> Tensor:
         """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
@@ -49,3 +41,10 @@ class TensorMethods:
 
     @overload
     def hypotenuse_(self, x2: TensorLike) -> Tensor: ...
+    @overload
+    def shout(self, word: str) -> Tensor:
+        """Say "it" """
+
+    @overload
+    def shout(self, n: int) -> Tensor:
+        """ "Times" """

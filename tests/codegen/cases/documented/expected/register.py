@@ -17,9 +17,9 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
         ("hypotenuse", "hypotenuse_default", "CPU+dense+arrays; ufunc hypot(0, 1) fce; Meta+dense"),
         ("hypotenuse.out", "hypotenuse_out", "CPU; Meta; ADInplaceOrView"),
+        ("hypotenuse_", "hypotenuse_", "CPU+dense; ufunc hypot(0, 1) fc in place; Meta+dense; ADInplaceOrView"),
         ("shout", "shout_default", "CPU; Meta"),
         ("shout.times", "shout_times", "CPU; Meta"),
         ("undocumented", "undocumented", "CPU; Meta"),
-        ("hypotenuse_", "hypotenuse_", "CPU+dense; ufunc hypot(0, 1) fc in place; Meta+dense; ADInplaceOrView"),
     ],
 }

@@ -17,10 +17,10 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
         ("axpy", "axpy_default", "CPU+dense+arrays; CUDA+dense; Meta+dense"),
         ("axpy.out", "axpy_out", "CPU; CUDA; Meta; ADInplaceOrView"),
+        ("axpy_", "axpy_", "CPU; CUDA; Meta; ADInplaceOrView"),
         ("spread", "spread", "CPU+dense+arrays; CUDA+dense; Meta"),
         ("bits", "bits", "CPU+dense+arrays; CUDA+dense; Meta+dense"),
         ("either", "either", "CPU; CUDA; Meta"),
         ("truth", "truth", "CPU+dense+arrays; CUDA+dense; Meta+dense"),
-        ("axpy_", "axpy_", "CPU; CUDA; Meta; ADInplaceOrView"),
     ],
 }

@@ -16,14 +16,14 @@ BATCHING: tuple[str, ...] = ()
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
         ("scale_", "scale_", "CPU; Meta; ADInplaceOrView"),
-        ("normalize", "normalize_default", "CPU; ADInplaceOrView"),
-        ("normalize.out", "normalize_out", "CompositeExplicitAutograd; ADInplaceOrView"),
-        ("push", "push", "CPU; ADInplaceOrView"),
-        ("add_each_", "add_each_", "CPU; ADInplaceOrView"),
         ("scale.out", "scale_out", "CompositeExplicitAutograd; ADInplaceOrView"),
         ("scale", "scale_default", "CompositeExplicitAutograd"),
+        ("normalize", "normalize_default", "CPU; ADInplaceOrView"),
+        ("normalize.out", "normalize_out", "CompositeExplicitAutograd; ADInplaceOrView"),
         ("normalize_functional", "normalize_functional", "CompositeExplicitAutograd"),
+        ("push", "push", "CPU; ADInplaceOrView"),
         ("push_functional", "push_functional", "CompositeExplicitAutograd"),
+        ("add_each_", "add_each_", "CPU; ADInplaceOrView"),
         ("add_each.out", "add_each_out", "CompositeExplicitAutograd; ADInplaceOrView"),
         ("add_each", "add_each_default", "CompositeExplicitAutograd"),
     ],

@@ -17,12 +17,12 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
         ("softplus", "softplus_default", "CPU; CUDA; Meta"),
         ("softplus.out", "softplus_out", "CPU; CUDA; Meta; ADInplaceOrView"),
+        ("softplus_", "softplus_", "CPU; CUDA; Meta; ADInplaceOrView"),
         ("scale", "scale_default", "CPU; Meta"),
         ("scale.out", "scale_out", "CPU; Meta; ADInplaceOrView"),
         ("moments", "moments_default", "CPU; Meta"),
         ("moments.out", "moments_out", "CPU; Meta; ADInplaceOrView"),
         ("parts", "parts", "CPU; Meta"),
         ("pairs", "pairs", "CPU; Meta"),
-        ("softplus_", "softplus_", "CPU; CUDA; Meta; ADInplaceOrView"),
     ],
 }

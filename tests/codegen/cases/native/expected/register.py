@@ -17,12 +17,12 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
         ("axpy", "axpy_default", "CPU+dense+arrays; Meta"),
         ("axpy.out", "axpy_out", "CPU+dense; Meta; ADInplaceOrView"),
+        ("axpy_", "axpy_", "CPU+dense; Meta; ADInplaceOrView"),
         ("words", "words", "CPU; Meta"),
         ("rows", "rows", "CPU+dense+arrays; Meta"),
         ("step", "step", "CPU+dense; Meta; ADInplaceOrView"),
         ("compared", "compared_default", "CPU+dense+arrays; Meta"),
         ("compared.out", "compared_out", "CPU+dense; Meta; ADInplaceOrView"),
         ("halve_", "halve_", "CPU+dense; Meta; ADInplaceOrView"),
-        ("axpy_", "axpy_", "CPU+dense; Meta; ADInplaceOrView"),
     ],
 }

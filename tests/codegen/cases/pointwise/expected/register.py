@@ -19,11 +19,6 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ("add.Scalar", "add_Scalar", "CPU+dense+arrays; ufunc add(0, -2) fc; CUDA+dense; Meta+dense"),
         ("add.out", "add_out", "CPU; CUDA; Meta; ADInplaceOrView"),
         ("add.Scalar_out", "add_Scalar_out", "CPU; CUDA; Meta; ADInplaceOrView"),
-        ("exp", "exp_default", "CPU+dense+arrays; ufunc exp(0) fce; Meta+dense"),
-        ("exp.out", "exp_out", "CPU; Meta; ADInplaceOrView"),
-        ("less", "less", "CPU+dense+arrays; ufunc less(0, 1) biufe; CUDA+dense; Meta+dense"),
-        ("swish", "swish", "CPU+dense+arrays; Meta+dense"),
-        ("lerp", "lerp", "CPU; Meta"),
         (
             "add_.Tensor",
             "add__Tensor",
@@ -34,6 +29,11 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             "add__Scalar",
             "CPU+dense; ufunc add(0, -2) fc in place; CUDA+dense; Meta+dense; ADInplaceOrView",
         ),
+        ("exp", "exp_default", "CPU+dense+arrays; ufunc exp(0) fce; Meta+dense"),
+        ("exp.out", "exp_out", "CPU; Meta; ADInplaceOrView"),
         ("exp_", "exp_", "CPU+dense; ufunc exp(0) fc in place; Meta+dense; ADInplaceOrView"),
+        ("less", "less", "CPU+dense+arrays; ufunc less(0, 1) biufe; CUDA+dense; Meta+dense"),
+        ("swish", "swish", "CPU+dense+arrays; Meta+dense"),
+        ("lerp", "lerp", "CPU; Meta"),
     ],
 }

@@ -17,8 +17,15 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
         ("mul", "mul_default", "CPU+dense+arrays; ufunc multiply(0, 1) biufce; CUDA+dense; Meta+dense; Autograd"),
         ("mul.out", "mul_out", "CPU; CUDA; Meta; Autograd; ADInplaceOrView"),
+        (
+            "mul_",
+            "mul_",
+            "CPU+dense; ufunc multiply(0, 1) biufc in place; CUDA+dense; Meta+dense; Autograd; ADInplaceOrView",
+        ),
         ("exp", "exp", "CPU+dense+arrays; ufunc exp(0) fce; Meta+dense; Autograd"),
+        ("exp_", "exp_", "CPU+dense; ufunc exp(0) fc in place; Meta+dense; Autograd; ADInplaceOrView"),
         ("less", "less", "CPU+dense+arrays; ufunc less(0, 1) biufe; Meta+dense; -Autograd; forward"),
+        ("less_", "less_", "CPU+dense; ufunc less(0, 1) biuf in place; Meta+dense; Autograd; ADInplaceOrView; forward"),
         ("scale", "scale", "CPU; Autograd", ("AutogradCUDA", ".autograd.ops", "scale_AutogradCUDA")),
         ("join", "join", "CPU; Autograd"),
         ("pick", "pick", "CPU; Autograd"),
@@ -27,12 +34,5 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         ("shift", "shift", "CPU; Autograd; ADInplaceOrView"),
         ("shift_", "shift_", "CPU; Autograd; ADInplaceOrView"),
         ("cast", "cast", "CPU; Autograd"),
-        (
-            "mul_",
-            "mul_",
-            "CPU+dense; ufunc multiply(0, 1) biufc in place; CUDA+dense; Meta+dense; Autograd; ADInplaceOrView",
-        ),
-        ("exp_", "exp_", "CPU+dense; ufunc exp(0) fc in place; Meta+dense; Autograd; ADInplaceOrView"),
-        ("less_", "less_", "CPU+dense; ufunc less(0, 1) biuf in place; Meta+dense; Autograd; ADInplaceOrView; forward"),
     ],
 }

@@ -3,25 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Tensor
 
-__all__ = [
-    "autocast_wrapper",
-    "entropy",
-    "entropy_with_logits",
-    "import_",
-    "join",
-    "length",
-    "project",
-    "total",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def project(x: A, weight: A, bias: A | None = None) -> A: ...
@@ -65,110 +54,16 @@ def autocast_wrapper(self: A) -> A: ...
 @overload
 def autocast_wrapper(input: A) -> A: ...
 
-class _project_call:
-    @overload
-    def __call__(_op, x: A, weight: A, bias: A | None = None) -> A: ...
-    @overload
-    def __call__(_op, x: Tensor, weight: TensorLike, bias: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], weight: Tensor, bias: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], weight: NDArray[Any], bias: Tensor) -> Tensor: ...
+length_default: _calls.Call_self_p_95f1b8
+length_dtype: _calls.Call_self_p_dtype_b24e0d
 
-class _project_operator(_project_call, Operator): ...
-
-class _join_call:
-    def __call__(_op, tensors: Sequence[A]) -> A: ...
-
-class _join_operator(_join_call, Operator): ...
-
-class _length_default_call:
-    def __call__(_op, self: A, p: float = 2.0) -> A: ...
-
-class _length_default_operator(_length_default_call, Operator): ...
-
-length_default: _length_default_call
-
-class _length_dtype_call:
-    def __call__(_op, self: A, p: float, *, dtype: DTypeLike) -> A: ...
-
-class _length_dtype_operator(_length_dtype_call, Operator): ...
-
-length_dtype: _length_dtype_call
-
-class _total_call:
-    def __call__(_op, self: A, *, dtype: DTypeLike | None = None) -> A: ...
-
-class _total_operator(_total_call, Operator): ...
-
-class _entropy_call:
-    @overload
-    def __call__(_op, probabilities: A, target: A) -> A: ...
-    @overload
-    def __call__(_op, probabilities: Tensor, target: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, probabilities: NDArray[Any], target: Tensor) -> Tensor: ...
-
-class _entropy_operator(_entropy_call, Operator): ...
-
-class _entropy_with_logits_call:
-    @overload
-    def __call__(_op, logits: A, target: A) -> A: ...
-    @overload
-    def __call__(_op, logits: Tensor, target: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, logits: NDArray[Any], target: Tensor) -> Tensor: ...
-
-class _entropy_with_logits_operator(_entropy_with_logits_call, Operator): ...
-
-class _import__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _import__operator(_import__call, Operator): ...
-
-class _autocast_wrapper_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _autocast_wrapper_operator(_autocast_wrapper_call, Operator): ...
-
-class _project_packet(_project_call, Packet):
-    default: _project_operator
-
-class _join_packet(_join_call, Packet):
-    default: _join_operator
-
-class _length_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, p: float = 2.0) -> A: ...
-    @overload
-    def __call__(_op, self: A, p: float, *, dtype: DTypeLike) -> A: ...
-
-class _length_packet(_length_packet_call):
-    default: _length_default_operator
-    dtype: _length_dtype_operator
-
-class _total_packet(_total_call, Packet):
-    default: _total_operator
-
-class _entropy_packet(_entropy_call, Packet):
-    default: _entropy_operator
-
-class _entropy_with_logits_packet(_entropy_with_logits_call, Packet):
-    default: _entropy_with_logits_operator
-
-class _import__packet(_import__call, Packet):
-    default: _import__operator
-
-class _autocast_wrapper_packet(_autocast_wrapper_call, Packet):
-    default: _autocast_wrapper_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    project: _project_packet
-    join: _join_packet
-    length: _length_packet
-    total: _total_packet
-    entropy: _entropy_packet
-    entropy_with_logits: _entropy_with_logits_packet
-    autocast_wrapper: _autocast_wrapper_packet
+    project: _calls.Packet_x_weight_bias_6dd3ec
+    join: _calls.Packet_tensors_7f2950
+    length: _calls.Packet_self_p_dtype_15fd00
+    total: _calls.Packet_self_dtype_7b2c4e
+    entropy: _calls.Packet_probabilities_target_11b00a
+    entropy_with_logits: _calls.Packet_logits_target_9bb8cc
+    autocast_wrapper: _calls.Packet_self_f14bd4

@@ -48,6 +48,16 @@ def halves_default(self: Tensor, n: int) -> Tensor:
         raise
 
 
+# halves.out(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)
+def halves_out(self: Tensor, n: int, out: Tensor) -> Tensor:
+    return write_out("halves", out, ops.halves(self, n=n))
+
+
+# halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)
+def halves_(self: Tensor, n: int) -> Tensor:
+    return write_self(self, ops.halves(self, n=n))
+
+
 # pair(Tensor self, Tensor? other=None) -> (Tensor first, Tensor second)
 def pair_default(self: Tensor, other: Tensor | None) -> tuple[Tensor, Tensor]:
     try:
@@ -75,6 +85,11 @@ def pieces_default(self: Tensor) -> list[Tensor]:
         raise
 
 
+# pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()
+def pieces_out(self: Tensor, out: list[Tensor]) -> None:
+    write_outs("pieces", out, ops.ops.pieces_default(self))
+
+
 # each(Tensor[] self) -> Tensor[]
 def each_default(self: list[Tensor]) -> list[Tensor]:
     try:
@@ -85,6 +100,12 @@ def each_default(self: list[Tensor]) -> list[Tensor]:
         raise
 
 
+# each_(Tensor(a!)[] self) -> ()
+def each_(self: list[Tensor]) -> None:
+    for item, result in zip(self, ops.ops.each_default(self), strict=True):
+        write_self(item, result)
+
+
 # ramp.out(int n, *, Tensor(a!) out) -> Tensor(a!)
 def ramp_out(n: int, out: Tensor) -> Tensor:
     return write_out("ramp", out, ops.ramp(n, dtype=out.dtype, device=out.device))
@@ -93,24 +114,3 @@ def ramp_out(n: int, out: Tensor) -> Tensor:
 # tenfold.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tenfold_out(self: Tensor, out: Tensor) -> Tensor:
     return write_out("tenfold", out, ops.tenfold(self))
-
-
-# halves.out(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)
-def halves_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out("halves", out, ops.halves(self, n=n))
-
-
-# halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)
-def halves_(self: Tensor, n: int) -> Tensor:
-    return write_self(self, ops.halves(self, n=n))
-
-
-# pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()
-def pieces_out(self: Tensor, out: list[Tensor]) -> None:
-    write_outs("pieces", out, ops.ops.pieces_default(self))
-
-
-# each_(Tensor(a!)[] self) -> ()
-def each_(self: list[Tensor]) -> None:
-    for item, result in zip(self, ops.ops.each_default(self), strict=True):
-        write_self(item, result)

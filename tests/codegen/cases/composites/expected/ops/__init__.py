@@ -8,7 +8,7 @@ name. Here is where each function is that users call; other names are looked for
 from opwright.abi import functions_of
 
 NAMES: dict[str, str] = {
-    "ops": "twice sum fourfold both tenfold halves pair pieces each ramp halves_ each_",
+    "ops": "both each each_ fourfold halves halves_ pair pieces ramp sum tenfold twice",
 }
 FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [

@@ -90,6 +90,18 @@ def halves(self=NOT_GIVEN, *, n=2, **named):
     return find1(_halves_default, self)(self, n)
 
 
+_halves_ = declare("halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)", "generated inplace")
+
+
+@function_of(Overloaded(_halves_), _halves_)
+def halves_(self=NOT_GIVEN, *, n=2, **named):
+    if named:
+        return _halves_.call_given((self, n), named)
+    if type(n) is not int or n.bit_length() > 63:
+        n = _halves_.convert(1, n)
+    return find1(_halves_, self)(self, n)
+
+
 _pair_default = declare("pair(Tensor self, Tensor? other=None) -> (Tensor first, Tensor second)")
 _pair_first = declare(
     "pair.first(Tensor self, Tensor? other=None, *, Tensor(a!) first, Tensor(b!) second) -> (Tensor(a!) first, "
@@ -144,6 +156,16 @@ def each(self=NOT_GIVEN, **named):
     return tuple(each_default(self))
 
 
+_each_ = declare("each_(Tensor(a!)[] self) -> ()", "generated inplace")
+
+
+@function_of(Overloaded(_each_), _each_)
+def each_(self=NOT_GIVEN, **named):
+    if named:
+        return _each_.call_given((self,), named)
+    return find_list(_each_, self)(self)
+
+
 _ramp_default = declare(
     "ramp(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
 )
@@ -166,25 +188,3 @@ def ramp(n=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, 
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ramp_default.convert(4, pin_memory)
     return find0(_ramp_default)(n, dtype, layout, device, pin_memory)
-
-
-_halves_ = declare("halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_halves_), _halves_)
-def halves_(self=NOT_GIVEN, *, n=2, **named):
-    if named:
-        return _halves_.call_given((self, n), named)
-    if type(n) is not int or n.bit_length() > 63:
-        n = _halves_.convert(1, n)
-    return find1(_halves_, self)(self, n)
-
-
-_each_ = declare("each_(Tensor(a!)[] self) -> ()", "generated inplace")
-
-
-@function_of(Overloaded(_each_), _each_)
-def each_(self=NOT_GIVEN, **named):
-    if named:
-        return _each_.call_given((self,), named)
-    return find_list(_each_, self)(self)

@@ -3,29 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import Device, Layout, Operator, Packet, Tensor
+from opwright.abi import Device, Layout, Tensor
 
-__all__ = [
-    "both",
-    "each",
-    "each_",
-    "fourfold",
-    "halves",
-    "halves_",
-    "pair",
-    "pieces",
-    "ramp",
-    "sum",
-    "tenfold",
-    "twice",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 class pair_default_result(NamedTuple, Generic[A]):
     first: A
@@ -70,6 +55,10 @@ def halves(input: A, *, n: int = 2) -> A: ...
 @overload
 def halves(self: TensorLike, *, n: int = 2, out: A) -> A: ...
 @overload
+def halves_(self: A, *, n: int = 2) -> A: ...
+@overload
+def halves_(input: A, *, n: int = 2) -> A: ...
+@overload
 def pair(self: A, other: A | None = None) -> pair_default_result[A]: ...
 @overload
 def pair(input: A, other: A | None = None) -> pair_default_result[A]: ...
@@ -92,6 +81,10 @@ def each(self: Sequence[A]) -> tuple[A, ...]: ...
 @overload
 def each(input: Sequence[A]) -> tuple[A, ...]: ...
 @overload
+def each_(self: Sequence[TensorLike]) -> None: ...
+@overload
+def each_(input: Sequence[TensorLike]) -> None: ...
+@overload
 def ramp(
     n: int,
     *,
@@ -102,206 +95,25 @@ def ramp(
 ) -> Tensor: ...
 @overload
 def ramp(n: int, *, out: A) -> A: ...
-@overload
-def halves_(self: A, *, n: int = 2) -> A: ...
-@overload
-def halves_(input: A, *, n: int = 2) -> A: ...
-@overload
-def each_(self: Sequence[TensorLike]) -> None: ...
-@overload
-def each_(input: Sequence[TensorLike]) -> None: ...
 
-class _twice_call:
-    def __call__(_op, self: A) -> A: ...
+pieces_default: _calls.Call_self_d16298
+each_default: _calls.Call_self_aeebaf
 
-class _twice_operator(_twice_call, Operator): ...
-
-class _sum_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _sum_operator(_sum_call, Operator): ...
-
-class _fourfold_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _fourfold_operator(_fourfold_call, Operator): ...
-
-class _both_call:
-    @overload
-    def __call__(_op, self: A, other: A, swap: bool = False) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, swap: bool = False) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, swap: bool = False) -> Tensor: ...
-
-class _both_operator(_both_call, Operator): ...
-
-class _tenfold_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _halves_default_operator(Operator):
-    def __call__(_op, self: A, *, n: int = 2) -> A: ...
-
-class _pair_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A | None = None) -> pair_default_result[A]: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike | None = None) -> pair_default_result[Tensor]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> pair_default_result[Tensor]: ...
-
-class _pair_first_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, other: TensorLike | None = None, *, first: A, second: A
-    ) -> pair_first_result[A]: ...
-
-class _pieces_default_call:
-    def __call__(_op, self: A) -> list[A]: ...
-
-class _pieces_default_operator(_pieces_default_call, Operator): ...
-
-pieces_default: _pieces_default_call
-
-class _each_default_call:
-    def __call__(_op, self: Sequence[A]) -> list[A]: ...
-
-class _each_default_operator(_each_default_call, Operator): ...
-
-each_default: _each_default_call
-
-class _ramp_default_operator(Operator):
-    def __call__(
-        _op,
-        n: int,
-        *,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _ramp_out_operator(Operator):
-    def __call__(_op, n: int, *, out: A) -> A: ...
-
-class _tenfold_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _halves_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, n: int = 2, out: A) -> A: ...
-
-class _halves__call:
-    def __call__(_op, self: A, *, n: int = 2) -> A: ...
-
-class _halves__operator(_halves__call, Operator): ...
-
-class _pieces_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: Sequence[TensorLike]) -> None: ...
-
-class _each__call:
-    def __call__(_op, self: Sequence[TensorLike]) -> None: ...
-
-class _each__operator(_each__call, Operator): ...
-
-class _twice_packet(_twice_call, Packet):
-    default: _twice_operator
-
-class _sum_packet(_sum_call, Packet):
-    default: _sum_operator
-
-class _fourfold_packet(_fourfold_call, Packet):
-    default: _fourfold_operator
-
-class _both_packet(_both_call, Packet):
-    default: _both_operator
-
-class _tenfold_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _tenfold_packet(_tenfold_packet_call):
-    default: _tenfold_default_operator
-    out: _tenfold_out_operator
-
-class _halves_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, *, n: int = 2) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, n: int = 2, out: A) -> A: ...
-
-class _halves_packet(_halves_packet_call):
-    default: _halves_default_operator
-    out: _halves_out_operator
-
-class _pair_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A | None = None) -> pair_default_result[A]: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike | None = None) -> pair_default_result[Tensor]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> pair_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, other: TensorLike | None = None, *, first: A, second: A
-    ) -> pair_first_result[A]: ...
-
-class _pair_packet(_pair_packet_call):
-    default: _pair_default_operator
-    first: _pair_first_operator
-
-class _pieces_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> list[A]: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: Sequence[TensorLike]) -> None: ...
-
-class _pieces_packet(_pieces_packet_call):
-    default: _pieces_default_operator
-    out: _pieces_out_operator
-
-class _each_packet(_each_default_call, Packet):
-    default: _each_default_operator
-
-class _ramp_packet_call(Packet):
-    @overload
-    def __call__(
-        _op,
-        n: int,
-        *,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, n: int, *, out: A) -> A: ...
-
-class _ramp_packet(_ramp_packet_call):
-    default: _ramp_default_operator
-    out: _ramp_out_operator
-
-class _halves__packet(_halves__call, Packet):
-    default: _halves__operator
-
-class _each__packet(_each__call, Packet):
-    default: _each__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    twice: _twice_packet
-    sum: _sum_packet
-    fourfold: _fourfold_packet
-    both: _both_packet
-    tenfold: _tenfold_packet
-    halves: _halves_packet
-    pair: _pair_packet
-    pieces: _pieces_packet
-    each: _each_packet
-    ramp: _ramp_packet
-    halves_: _halves__packet
-    each_: _each__packet
+    twice: _calls.Packet_self_f14bd4
+    sum: _calls.Packet_self_f14bd4
+    fourfold: _calls.Packet_self_f14bd4
+    both: _calls.Packet_self_other_swap_334d1d
+    tenfold: _calls.Packet_self_out_2db244
+    halves: _calls.Packet_self_n_out_e1703c
+    halves_: _calls.Packet_self_n_4af98b
+    pair: _calls.Packet_self_other_first_second_a36f39
+    pieces: _calls.Packet_self_out_48e983
+    each: _calls.Packet_self_90ab7d
+    each_: _calls.Packet_self_825f35
+    ramp: _calls.Packet_n_dtype_layout_device_pin_memory_o_db4ae0
 
-_pieces: _pieces_packet
-_each: _each_packet
+_pieces: _calls.Packet_self_out_48e983
+_each: _calls.Packet_self_90ab7d

@@ -15,6 +15,14 @@ def axpy_default(x: Tensor, y: Tensor, alpha: float) -> Tensor:
     return fake(place_of(x.array, y.array), rules.pointwise(x.array, y.array, accepts="floating"))
 
 
+# axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
+def axpy_out(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
+    place_of(x.array, y.array)
+    plan = rules.pointwise(x.array, y.array, accepts="floating")
+    plan.target(out)
+    return out
+
+
 # row_sums(Tensor int, *, bool n, int size) -> Tensor
 def row_sums(int_: Tensor, n: bool, size: int) -> Tensor:
     return fake(int_.array.place, rules.reduce(int_.array, 1, accepts="floating"))
@@ -99,11 +107,3 @@ def swap(x: Tensor, y: Tensor, by: Tensor | None) -> None:
     by_ = None if by is None else by.array
     place_of(x.array, y.array, by_)
     native_cuda.swap.check(x.array, y.array, by_)
-
-
-# axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
-    place_of(x.array, y.array)
-    plan = rules.pointwise(x.array, y.array, accepts="floating")
-    plan.target(out)
-    return out

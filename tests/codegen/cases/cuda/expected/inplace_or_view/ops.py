@@ -11,6 +11,17 @@ from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_w
 Kernel = Callable[..., Any]
 
 
+# axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
+def axpy_out(below: Kernel) -> Kernel:
+    def kernel(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(x, y, alpha, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
 def scale_(below: Kernel) -> Kernel:
     def kernel(self: Tensor, by: Any) -> Tensor:
@@ -26,6 +37,17 @@ def scale_(below: Kernel) -> Kernel:
     return kernel
 
 
+# scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
+def scale_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, by: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, by, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()
 def swap(below: Kernel) -> Kernel:
     def kernel(x: Tensor, y: Tensor, by: Tensor | None) -> None:
@@ -34,27 +56,5 @@ def swap(below: Kernel) -> Kernel:
         below(x, y, by)
         increment_version(x)
         increment_version(y)
-
-    return kernel
-
-
-# axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(below: Kernel) -> Kernel:
-    def kernel(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(x, y, alpha, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
-def scale_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, by: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, by, out)
-        increment_version(out)
-        return out
 
     return kernel

@@ -21,6 +21,19 @@ def axpy_default(x: Tensor, y: Tensor, alpha: float) -> Tensor:
         raise
 
 
+# axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
+def axpy_out(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(x.array, y.array, accepts="floating")
+        x_, y_ = plan.operands
+        target = plan.target(out)
+        plan.store(native.axpy(plan, x_, y_, alpha, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::axpy.out", "CUDA")
+        raise
+
+
 # row_sums(Tensor int, *, bool n, int size) -> Tensor
 def row_sums(int_: Tensor, n: bool, size: int) -> Tensor:
     try:
@@ -180,17 +193,4 @@ def swap(x: Tensor, y: Tensor, by: Tensor | None) -> None:
         native.swap(x.array, y.array, by_)
     except Exception as error:
         name_kernel(error, "demo::swap", "CUDA")
-        raise
-
-
-# axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(x.array, y.array, accepts="floating")
-        x_, y_ = plan.operands
-        target = plan.target(out)
-        plan.store(native.axpy(plan, x_, y_, alpha, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::axpy.out", "CUDA")
         raise

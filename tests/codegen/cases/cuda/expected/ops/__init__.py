@@ -8,7 +8,7 @@ name. Here is where each function is that users call; other names are looked for
 from opwright.abi import functions_of
 
 NAMES: dict[str, str] = {
-    "ops": "axpy row_sums words twice rows blend blend_host scale_ swap scale swap_functional",
+    "ops": "axpy blend blend_host rows row_sums scale scale_ swap swap_functional twice words",
 }
 FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [

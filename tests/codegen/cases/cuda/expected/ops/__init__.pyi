@@ -20,6 +20,6 @@ __all__ = [
 ]
 
 class Namespace(
-    ops.Namespace,
+    ops._Namespace,
 ):
     """`opwright.ops.demo`."""

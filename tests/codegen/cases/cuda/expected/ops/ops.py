@@ -215,16 +215,6 @@ def scale_(self=NOT_GIVEN, by=NOT_GIVEN, **named):
     return find1(_scale_, self)(self, by)
 
 
-_swap = declare("swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()", dtypes="float32 float64")
-
-
-@function_of(Overloaded(_swap), _swap)
-def swap(x=NOT_GIVEN, y=NOT_GIVEN, by=None, **named):
-    if named:
-        return _swap.call_given((x, y, by), named)
-    return find_some(_swap, (x, y), by)(x, y, by)
-
-
 _scale, _scale_default = declare.alone("scale(Tensor self, Scalar by) -> Tensor", "generated", out="out")
 
 
@@ -235,6 +225,16 @@ def scale(self=NOT_GIVEN, by=NOT_GIVEN, **named):
     if type(by) is not int and type(by) is not float:
         by = _scale_default.convert(1, by)
     return find1(_scale_default, self)(self, by)
+
+
+_swap = declare("swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()", dtypes="float32 float64")
+
+
+@function_of(Overloaded(_swap), _swap)
+def swap(x=NOT_GIVEN, y=NOT_GIVEN, by=None, **named):
+    if named:
+        return _swap.call_given((x, y, by), named)
+    return find_some(_swap, (x, y), by)(x, y, by)
 
 
 _swap_functional = declare(

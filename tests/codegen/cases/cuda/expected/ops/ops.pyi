@@ -3,28 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Scalar, Tensor
 
-__all__ = [
-    "axpy",
-    "blend",
-    "blend_host",
-    "row_sums",
-    "rows",
-    "scale",
-    "scale_",
-    "swap",
-    "swap_functional",
-    "twice",
-    "words",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 class words_result(NamedTuple, Generic[A]):
     type: A
@@ -212,13 +198,13 @@ def blend_host(
 def scale_(self: A, by: Scalar) -> A: ...
 @overload
 def scale_(input: A, by: Scalar) -> A: ...
-def swap(x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
 @overload
 def scale(self: TensorLike, by: Scalar, *, out: A) -> A: ...
 @overload
 def scale(self: A, by: Scalar) -> A: ...
 @overload
 def scale(input: A, by: Scalar) -> A: ...
+def swap(x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
 @overload
 def swap_functional(x: A, y: A, by: A | None = None) -> swap_functional_result[A]: ...
 @overload
@@ -228,289 +214,17 @@ def swap_functional(x: NDArray[Any], y: Tensor, by: TensorLike | None = None) ->
 @overload
 def swap_functional(x: NDArray[Any], y: NDArray[Any], by: Tensor) -> swap_functional_result[Tensor]: ...
 
-class _axpy_default_operator(Operator):
-    @overload
-    def __call__(_op, x: A, y: A, *, alpha: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, x: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
-
-class _row_sums_call:
-    def __call__(_op, int_: A, *, n: bool, size: int) -> A: ...
-
-class _row_sums_operator(_row_sums_call, Operator): ...
-
-class _words_call:
-    @overload
-    def __call__(_op, int_: A, restrict: A, n: bool, size: int, args_: A) -> words_result[A]: ...
-    @overload
-    def __call__(
-        _op, int_: Tensor, restrict: TensorLike, n: bool, size: int, args_: TensorLike
-    ) -> words_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, int_: NDArray[Any], restrict: Tensor, n: bool, size: int, args_: TensorLike
-    ) -> words_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, int_: NDArray[Any], restrict: NDArray[Any], n: bool, size: int, args_: Tensor
-    ) -> words_result[Tensor]: ...
-
-class _words_operator(_words_call, Operator): ...
-
-class _twice_call:
-    def __call__(_op, x: A, by: float) -> A: ...
-
-class _twice_operator(_twice_call, Operator): ...
-
-class _rows_call:
-    @overload
-    def __call__(_op, a: A, a_shape: A, _b: int) -> A: ...
-    @overload
-    def __call__(_op, a: Tensor, a_shape: TensorLike, _b: int) -> Tensor: ...
-    @overload
-    def __call__(_op, a: NDArray[Any], a_shape: Tensor, _b: int) -> Tensor: ...
-
-class _rows_operator(_rows_call, Operator): ...
-
-class _blend_call:
-    @overload
-    def __call__(
-        _op,
-        x: A,
-        y: A | None,
-        index: A,
-        by: Scalar,
-        low: Scalar | None = None,
-        high: float | None = None,
-        shift: int | None = None,
-        flip: bool | None = None,
-        weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None,
-        mask: Sequence[bool] = (),
-        window: Sequence[int] | int = (0, 0),
-    ) -> blend_result[A]: ...
-    @overload
-    def __call__(
-        _op,
-        x: Tensor,
-        y: TensorLike | None,
-        index: TensorLike,
-        by: Scalar,
-        low: Scalar | None = None,
-        high: float | None = None,
-        shift: int | None = None,
-        flip: bool | None = None,
-        weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None,
-        mask: Sequence[bool] = (),
-        window: Sequence[int] | int = (0, 0),
-    ) -> blend_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        x: NDArray[Any],
-        y: Tensor,
-        index: TensorLike,
-        by: Scalar,
-        low: Scalar | None = None,
-        high: float | None = None,
-        shift: int | None = None,
-        flip: bool | None = None,
-        weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None,
-        mask: Sequence[bool] = (),
-        window: Sequence[int] | int = (0, 0),
-    ) -> blend_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        x: NDArray[Any],
-        y: NDArray[Any] | None,
-        index: Tensor,
-        by: Scalar,
-        low: Scalar | None = None,
-        high: float | None = None,
-        shift: int | None = None,
-        flip: bool | None = None,
-        weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None,
-        mask: Sequence[bool] = (),
-        window: Sequence[int] | int = (0, 0),
-    ) -> blend_result[Tensor]: ...
-
-class _blend_operator(_blend_call, Operator): ...
-
-class _blend_host_call:
-    @overload
-    def __call__(
-        _op,
-        x: A,
-        y: A | None,
-        index: A,
-        by: Scalar,
-        low: Scalar | None = None,
-        high: float | None = None,
-        shift: int | None = None,
-        flip: bool | None = None,
-        weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None,
-        mask: Sequence[bool] = (),
-        window: Sequence[int] | int = (0, 0),
-        mode: str = "up",
-        note: str | None = None,
-    ) -> blend_host_result[A]: ...
-    @overload
-    def __call__(
-        _op,
-        x: Tensor,
-        y: TensorLike | None,
-        index: TensorLike,
-        by: Scalar,
-        low: Scalar | None = None,
-        high: float | None = None,
-        shift: int | None = None,
-        flip: bool | None = None,
-        weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None,
-        mask: Sequence[bool] = (),
-        window: Sequence[int] | int = (0, 0),
-        mode: str = "up",
-        note: str | None = None,
-    ) -> blend_host_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        x: NDArray[Any],
-        y: Tensor,
-        index: TensorLike,
-        by: Scalar,
-        low: Scalar | None = None,
-        high: float | None = None,
-        shift: int | None = None,
-        flip: bool | None = None,
-        weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None,
-        mask: Sequence[bool] = (),
-        window: Sequence[int] | int = (0, 0),
-        mode: str = "up",
-        note: str | None = None,
-    ) -> blend_host_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        x: NDArray[Any],
-        y: NDArray[Any] | None,
-        index: Tensor,
-        by: Scalar,
-        low: Scalar | None = None,
-        high: float | None = None,
-        shift: int | None = None,
-        flip: bool | None = None,
-        weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None,
-        mask: Sequence[bool] = (),
-        window: Sequence[int] | int = (0, 0),
-        mode: str = "up",
-        note: str | None = None,
-    ) -> blend_host_result[Tensor]: ...
-
-class _blend_host_operator(_blend_host_call, Operator): ...
-
-class _scale__call:
-    def __call__(_op, self: A, by: Scalar) -> A: ...
-
-class _scale__operator(_scale__call, Operator): ...
-
-class _swap_call:
-    def __call__(_op, x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
-
-class _swap_operator(_swap_call, Operator): ...
-
-class _axpy_out_operator(Operator):
-    def __call__(_op, x: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-
-class _scale_out_operator(Operator):
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-
-class _scale_default_operator(Operator):
-    def __call__(_op, self: A, by: Scalar) -> A: ...
-
-class _swap_functional_call:
-    @overload
-    def __call__(_op, x: A, y: A, by: A | None = None) -> swap_functional_result[A]: ...
-    @overload
-    def __call__(_op, x: Tensor, y: TensorLike, by: TensorLike | None = None) -> swap_functional_result[Tensor]: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: Tensor, by: TensorLike | None = None) -> swap_functional_result[Tensor]: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: NDArray[Any], by: Tensor) -> swap_functional_result[Tensor]: ...
-
-class _swap_functional_operator(_swap_functional_call, Operator): ...
-
-class _axpy_packet_call(Packet):
-    @overload
-    def __call__(_op, x: A, y: A, *, alpha: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, x: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, x: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-
-class _axpy_packet(_axpy_packet_call):
-    default: _axpy_default_operator
-    out: _axpy_out_operator
-
-class _row_sums_packet(_row_sums_call, Packet):
-    default: _row_sums_operator
-
-class _words_packet(_words_call, Packet):
-    default: _words_operator
-
-class _twice_packet(_twice_call, Packet):
-    default: _twice_operator
-
-class _rows_packet(_rows_call, Packet):
-    default: _rows_operator
-
-class _blend_packet(_blend_call, Packet):
-    default: _blend_operator
-
-class _blend_host_packet(_blend_host_call, Packet):
-    default: _blend_host_operator
-
-class _scale__packet(_scale__call, Packet):
-    default: _scale__operator
-
-class _swap_packet(_swap_call, Packet):
-    default: _swap_operator
-
-class _scale_packet_call(Packet):
-    @overload
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, by: Scalar) -> A: ...
-
-class _scale_packet(_scale_packet_call):
-    out: _scale_out_operator
-    default: _scale_default_operator
-
-class _swap_functional_packet(_swap_functional_call, Packet):
-    default: _swap_functional_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    axpy: _axpy_packet
-    row_sums: _row_sums_packet
-    words: _words_packet
-    twice: _twice_packet
-    rows: _rows_packet
-    blend: _blend_packet
-    blend_host: _blend_host_packet
-    scale_: _scale__packet
-    swap: _swap_packet
-    scale: _scale_packet
-    swap_functional: _swap_functional_packet
+    axpy: _calls.Packet_x_y_alpha_out_3af6de
+    row_sums: _calls.Packet_int__n_size_0bca03
+    words: _calls.Packet_int__restrict_n_size_args_598324
+    twice: _calls.Packet_x_by_b60ddb
+    rows: _calls.Packet_a_a_shape__b_1ee36b
+    blend: _calls.Packet_x_y_index_by_low_high_shift_flip_w_850e83
+    blend_host: _calls.Packet_x_y_index_by_low_high_shift_flip_w_4c9d69
+    scale_: _calls.Packet_self_by_8493dc
+    scale: _calls.Packet_self_by_out_ce1387
+    swap: _calls.Packet_x_y_by_aa5337
+    swap_functional: _calls.Packet_x_y_by_ce0463

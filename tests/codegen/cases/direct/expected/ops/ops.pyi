@@ -2,22 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Tensor
 
-__all__ = [
-    "both",
-    "report",
-    "same",
-    "split_off",
-    "zero_",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def same(self: TensorLike, other: TensorLike) -> bool: ...
@@ -48,56 +40,11 @@ def both(self: Tensor, other: TensorLike | None) -> tuple[Tensor, int]: ...
 @overload
 def both(self: NDArray[Any], other: Tensor) -> tuple[Tensor, int]: ...
 
-class _same_call:
-    def __call__(_op, self: TensorLike, other: TensorLike) -> bool: ...
-
-class _same_operator(_same_call, Operator): ...
-
-class _zero__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _zero__operator(_zero__call, Operator): ...
-
-class _report_call:
-    def __call__(_op, self: TensorLike, message: str) -> None: ...
-
-class _report_operator(_report_call, Operator): ...
-
-class _split_off_call:
-    def __call__(_op, self: A, count: int) -> A: ...
-
-class _split_off_operator(_split_off_call, Operator): ...
-
-class _both_call:
-    @overload
-    def __call__(_op, self: A, other: A | None) -> tuple[A, int]: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike | None) -> tuple[Tensor, int]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> tuple[Tensor, int]: ...
-
-class _both_operator(_both_call, Operator): ...
-
-class _same_packet(_same_call, Packet):
-    default: _same_operator
-
-class _zero__packet(_zero__call, Packet):
-    default: _zero__operator
-
-class _report_packet(_report_call, Packet):
-    default: _report_operator
-
-class _split_off_packet(_split_off_call, Packet):
-    default: _split_off_operator
-
-class _both_packet(_both_call, Packet):
-    default: _both_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    same: _same_packet
-    zero_: _zero__packet
-    report: _report_packet
-    split_off: _split_off_packet
-    both: _both_packet
+    same: _calls.Packet_self_other_e335f4
+    zero_: _calls.Packet_self_f14bd4
+    report: _calls.Packet_self_message_ade95e
+    split_off: _calls.Packet_self_count_13e2b1
+    both: _calls.Packet_self_other_835426

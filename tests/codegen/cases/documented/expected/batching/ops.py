@@ -8,8 +8,8 @@ from opwright.abi import Elementwise, Family
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
     "hypotenuse": Elementwise(0, 1),
+    "hypotenuse_": Elementwise(0, 1),
     "shout": Elementwise(0),
     "shout.times": Elementwise(0),
     "undocumented": Elementwise(0),
-    "hypotenuse_": Elementwise(0, 1),
 }

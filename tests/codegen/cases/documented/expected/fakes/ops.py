@@ -27,21 +27,6 @@ def hypotenuse_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
-# shout(Tensor self, str word) -> Tensor
-def shout_default(self: Tensor, word: str) -> Tensor:
-    return fake(self.array.place, rules.like(self.array))
-
-
-# shout.times(Tensor self, int n) -> Tensor
-def shout_times(self: Tensor, n: int) -> Tensor:
-    return fake(self.array.place, rules.like(self.array))
-
-
-# undocumented(Tensor self) -> Tensor
-def undocumented(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.like(self.array))
-
-
 # hypotenuse.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def hypotenuse_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -72,3 +57,18 @@ def hypotenuse__dense(self: Tensor, other: Tensor) -> Tensor:
     ):
         return hypotenuse_(self, other)
     return self
+
+
+# shout(Tensor self, str word) -> Tensor
+def shout_default(self: Tensor, word: str) -> Tensor:
+    return fake(self.array.place, rules.like(self.array))
+
+
+# shout.times(Tensor self, int n) -> Tensor
+def shout_times(self: Tensor, n: int) -> Tensor:
+    return fake(self.array.place, rules.like(self.array))
+
+
+# undocumented(Tensor self) -> Tensor
+def undocumented(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.like(self.array))

@@ -88,63 +88,6 @@ def hypotenuse_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return hypotenuse_default(wrap(self), wrap(other)).array
 
 
-shout_default_forms = KnownForms("T.", np.positive, (0,))
-
-
-# shout(Tensor self, str word) -> Tensor
-def shout_default(self: Tensor, word: str) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = shout_default_forms.get(key)
-        if form is None:
-            form = shout_default_forms.learn(key, rules.like(self_), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.positive(self_), self_)
-    except Exception as error:
-        name_kernel(error, "demo::shout", "CPU")
-        raise
-
-
-shout_times_forms = KnownForms()
-
-
-# shout.times(Tensor self, int n) -> Tensor
-def shout_times(self: Tensor, n: int) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = shout_times_forms.get(key)
-        if form is None:
-            form = shout_times_forms.learn(key, rules.like(self_), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, self_ * n, self_)
-    except Exception as error:
-        name_kernel(error, "demo::shout.times", "CPU")
-        raise
-
-
-undocumented_forms = KnownForms("T", np.positive, (0,))
-
-
-# undocumented(Tensor self) -> Tensor
-def undocumented(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = undocumented_forms.get(key)
-        if form is None:
-            form = undocumented_forms.learn(key, rules.like(self_), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, np.positive(self_), self_)
-    except Exception as error:
-        name_kernel(error, "demo::undocumented", "CPU")
-        raise
-
-
 hypotenuse_out_forms = KnownForms()
 
 
@@ -211,3 +154,60 @@ def hypotenuse__dense(self: Tensor, other: Tensor) -> Tensor:
     else:
         return self
     return hypotenuse_(self, other)
+
+
+shout_default_forms = KnownForms("T.", np.positive, (0,))
+
+
+# shout(Tensor self, str word) -> Tensor
+def shout_default(self: Tensor, word: str) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = shout_default_forms.get(key)
+        if form is None:
+            form = shout_default_forms.learn(key, rules.like(self_), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.positive(self_), self_)
+    except Exception as error:
+        name_kernel(error, "demo::shout", "CPU")
+        raise
+
+
+shout_times_forms = KnownForms()
+
+
+# shout.times(Tensor self, int n) -> Tensor
+def shout_times(self: Tensor, n: int) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = shout_times_forms.get(key)
+        if form is None:
+            form = shout_times_forms.learn(key, rules.like(self_), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, self_ * n, self_)
+    except Exception as error:
+        name_kernel(error, "demo::shout.times", "CPU")
+        raise
+
+
+undocumented_forms = KnownForms("T", np.positive, (0,))
+
+
+# undocumented(Tensor self) -> Tensor
+def undocumented(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = undocumented_forms.get(key)
+        if form is None:
+            form = undocumented_forms.learn(key, rules.like(self_), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, np.positive(self_), self_)
+    except Exception as error:
+        name_kernel(error, "demo::undocumented", "CPU")
+        raise

@@ -33,6 +33,23 @@ def hypotenuse(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_hypotenuse_default, self, other)(self, other)
 
 
+_hypotenuse_ = declare("hypotenuse_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "generated inplace")
+
+
+@function_of(Overloaded(_hypotenuse_), _hypotenuse_)
+def hypotenuse_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
+
+    Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
+    here it is.
+
+      >>> hypotenuse(3, \"\"\"4\"\"\")
+    """
+    if named:
+        return _hypotenuse_.call_given((self, other), named)
+    return find2(_hypotenuse_, self, other)(self, other)
+
+
 _shout_default = declare("shout(Tensor self, str word) -> Tensor")
 _shout_times = declare("shout.times(Tensor self, int n) -> Tensor")
 _shout = declare.overloaded(_shout_default)
@@ -71,20 +88,3 @@ def undocumented(self=NOT_GIVEN, **named):
     if named:
         return _undocumented.call_given((self,), named)
     return find1(_undocumented, self)(self)
-
-
-_hypotenuse_ = declare("hypotenuse_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_hypotenuse_), _hypotenuse_)
-def hypotenuse_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
-
-    Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
-    here it is.
-
-      >>> hypotenuse(3, \"\"\"4\"\"\")
-    """
-    if named:
-        return _hypotenuse_.call_given((self, other), named)
-    return find2(_hypotenuse_, self, other)(self, other)

@@ -2,21 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Tensor
 
-__all__ = [
-    "hypotenuse",
-    "hypotenuse_",
-    "shout",
-    "undocumented",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def hypotenuse(self: A, other: A) -> A:
@@ -47,6 +40,20 @@ def hypotenuse(self: TensorLike, other: TensorLike, *, out: A) -> A:
     """
 
 @overload
+def hypotenuse_(self: A, other: TensorLike) -> A:
+    """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
+
+    Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
+    here it is.
+
+      >>> hypotenuse(3, \"\"\"4\"\"\")
+    """
+
+@overload
+def hypotenuse_(input: A, other: TensorLike) -> A: ...
+@overload
+def hypotenuse_(x1: A, x2: TensorLike) -> A: ...
+@overload
 def shout(self: A, word: str) -> A:
     """Say "it" """
 
@@ -62,88 +69,14 @@ def shout(input: A, n: int) -> A: ...
 def undocumented(self: A) -> A: ...
 @overload
 def undocumented(input: A) -> A: ...
-@overload
-def hypotenuse_(self: A, other: TensorLike) -> A:
-    """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
-    Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
-    here it is.
+shout_default: _calls.Call_self_word_9bdb1a
+shout_times: _calls.Call_self_n_e9d363
 
-      >>> hypotenuse(3, \"\"\"4\"\"\")
-    """
-
-@overload
-def hypotenuse_(input: A, other: TensorLike) -> A: ...
-@overload
-def hypotenuse_(x1: A, x2: TensorLike) -> A: ...
-
-class _hypotenuse_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _shout_default_call:
-    def __call__(_op, self: A, word: str) -> A: ...
-
-class _shout_default_operator(_shout_default_call, Operator): ...
-
-shout_default: _shout_default_call
-
-class _shout_times_call:
-    def __call__(_op, self: A, n: int) -> A: ...
-
-class _shout_times_operator(_shout_times_call, Operator): ...
-
-shout_times: _shout_times_call
-
-class _undocumented_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _undocumented_operator(_undocumented_call, Operator): ...
-
-class _hypotenuse_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _hypotenuse__call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _hypotenuse__operator(_hypotenuse__call, Operator): ...
-
-class _hypotenuse_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _hypotenuse_packet(_hypotenuse_packet_call):
-    default: _hypotenuse_default_operator
-    out: _hypotenuse_out_operator
-
-class _shout_packet(Packet):
-    default: _shout_default_operator
-    times: _shout_times_operator
-    @overload
-    def __call__(_op, self: A, word: str) -> A: ...
-    @overload
-    def __call__(_op, self: A, n: int) -> A: ...
-
-class _undocumented_packet(_undocumented_call, Packet):
-    default: _undocumented_operator
-
-class _hypotenuse__packet(_hypotenuse__call, Packet):
-    default: _hypotenuse__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    hypotenuse: _hypotenuse_packet
-    shout: _shout_packet
-    undocumented: _undocumented_packet
-    hypotenuse_: _hypotenuse__packet
+    hypotenuse: _calls.Packet_self_other_out_e8ceca
+    hypotenuse_: _calls.Packet_self_other_15ce9c
+    shout: _calls.Packet_self_word_n_ec8f7b
+    undocumented: _calls.Packet_self_f14bd4

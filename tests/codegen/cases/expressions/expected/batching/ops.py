@@ -8,9 +8,9 @@ from opwright.abi import Elementwise, Family
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
     "axpy": Elementwise(0, 1),
+    "axpy_": Elementwise(0, 1),
     "spread": Elementwise(0, 1),
     "bits": Elementwise(0, 1),
     "either": Elementwise(0, 1),
     "truth": Elementwise(0),
-    "axpy_": Elementwise(0, 1),
 }

@@ -35,6 +35,22 @@ def axpy_default_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
+# axpy.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
+    plan.target(out)
+    return out
+
+
+# axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
+    plan.inplace(self)
+    return self
+
+
 # spread(Tensor int, Tensor restrict, float n, int count, bool from) -> Tensor
 def spread(int_: Tensor, restrict: Tensor, n: float, count: int, from_: bool) -> Tensor:
     return fake(
@@ -73,19 +89,3 @@ def truth_dense(x: Tensor) -> Tensor:
     if x_.dtype not in DTYPES_BIU:
         return truth(x)
     return fake_like(x_, x_.dtype)
-
-
-# axpy.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
-    plan.target(out)
-    return out
-
-
-# axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
-    plan.inplace(self)
-    return self

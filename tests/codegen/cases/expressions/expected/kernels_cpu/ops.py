@@ -71,6 +71,62 @@ def axpy_default_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> 
     return axpy_default(wrap(self), wrap(other), alpha).array
 
 
+axpy_out_forms = KnownForms()
+
+
+# axpy.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = axpy_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha, accepts="integer floating")
+            axpy_out_forms.learn_plan(key, plan, self_, other_, alpha)
+        else:
+            plan = Plan(form, (self_, other_, alpha))
+        self_, other_, _alpha = plan.operands
+        target = plan.target(out)
+        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
+        if result is NotImplemented:
+            plan.store(self_ + alpha * other_, target)
+        else:
+            plan.store(result, target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::axpy.out", "CPU")
+        raise
+
+
+axpy__forms = KnownForms()
+
+
+# axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = axpy__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha, accepts="integer floating")
+            axpy__forms.learn_plan(key, plan, self_, other_, alpha)
+        else:
+            plan = Plan(form, (self_, other_, alpha))
+        self_, other_, _alpha = plan.operands
+        target = plan.inplace(self)
+        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
+        if result is NotImplemented:
+            plan.store(self_ + alpha * other_, target)
+        else:
+            plan.store(result, target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::axpy_", "CPU")
+        raise
+
+
 spread_forms = KnownForms()
 
 
@@ -252,59 +308,3 @@ def truth_arrays(x: NDArray[Any]) -> Any:
             return truth(wrap(x)).array
         return result
     return truth(wrap(x)).array
-
-
-axpy_out_forms = KnownForms()
-
-
-# axpy.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
-        form = axpy_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, alpha, accepts="integer floating")
-            axpy_out_forms.learn_plan(key, plan, self_, other_, alpha)
-        else:
-            plan = Plan(form, (self_, other_, alpha))
-        self_, other_, _alpha = plan.operands
-        target = plan.target(out)
-        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
-        if result is NotImplemented:
-            plan.store(self_ + alpha * other_, target)
-        else:
-            plan.store(result, target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::axpy.out", "CPU")
-        raise
-
-
-axpy__forms = KnownForms()
-
-
-# axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
-        form = axpy__forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, alpha, accepts="integer floating")
-            axpy__forms.learn_plan(key, plan, self_, other_, alpha)
-        else:
-            plan = Plan(form, (self_, other_, alpha))
-        self_, other_, _alpha = plan.operands
-        target = plan.inplace(self)
-        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
-        if result is NotImplemented:
-            plan.store(self_ + alpha * other_, target)
-        else:
-            plan.store(result, target)
-        return self
-    except Exception as error:
-        name_kernel(error, "demo::axpy_", "CPU")
-        raise

@@ -46,6 +46,40 @@ def axpy_default_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return axpy_default(self, other, alpha)
 
 
+# axpy.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
+        self_, other_, _alpha = plan.operands
+        target = plan.target(out)
+        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
+        if result is NotImplemented:
+            plan.store(self_ + alpha * other_, target)
+        else:
+            plan.store(result, target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::axpy.out", "CUDA")
+        raise
+
+
+# axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
+        self_, other_, _alpha = plan.operands
+        target = plan.inplace(self)
+        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
+        if result is NotImplemented:
+            plan.store(self_ + alpha * other_, target)
+        else:
+            plan.store(result, target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::axpy_", "CUDA")
+        raise
+
+
 # spread(Tensor int, Tensor restrict, float n, int count, bool from) -> Tensor
 def spread(int_: Tensor, restrict: Tensor, n: float, count: int, from_: bool) -> Tensor:
     try:
@@ -158,37 +192,3 @@ def truth_dense(x: Tensor) -> Tensor:
         made.extra = None
         return made
     return truth(x)
-
-
-# axpy.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
-        self_, other_, _alpha = plan.operands
-        target = plan.target(out)
-        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
-        if result is NotImplemented:
-            plan.store(self_ + alpha * other_, target)
-        else:
-            plan.store(result, target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::axpy.out", "CUDA")
-        raise
-
-
-# axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
-        self_, other_, _alpha = plan.operands
-        target = plan.inplace(self)
-        result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
-        if result is NotImplemented:
-            plan.store(self_ + alpha * other_, target)
-        else:
-            plan.store(result, target)
-        return self
-    except Exception as error:
-        name_kernel(error, "demo::axpy_", "CUDA")
-        raise

@@ -15,6 +15,6 @@ __all__ = [
 ]
 
 class Namespace(
-    ops.Namespace,
+    ops._Namespace,
 ):
     """`opwright.ops.demo`."""

@@ -27,6 +27,19 @@ def axpy(self=NOT_GIVEN, other=NOT_GIVEN, *, alpha=1, **named):
     return find2(_axpy_default, self, other)(self, other, alpha)
 
 
+_axpy_ = declare("axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "generated inplace")
+
+
+@function_of(Overloaded(_axpy_), _axpy_)
+def axpy_(self=NOT_GIVEN, other=NOT_GIVEN, *, alpha=1, **named):
+    """*/ int evil; /* ??/ \\"""
+    if named:
+        return _axpy_.call_given((self, other, alpha), named)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _axpy_.convert(2, alpha)
+    return find2(_axpy_, self, other)(self, other, alpha)
+
+
 _spread = declare("spread(Tensor int, Tensor restrict, float n, int count, bool from) -> Tensor")
 
 
@@ -67,16 +80,3 @@ def truth(x=NOT_GIVEN, **named):
     if named:
         return _truth.call_given((x,), named)
     return find1(_truth, x)(x)
-
-
-_axpy_ = declare("axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_axpy_), _axpy_)
-def axpy_(self=NOT_GIVEN, other=NOT_GIVEN, *, alpha=1, **named):
-    """*/ int evil; /* ??/ \\"""
-    if named:
-        return _axpy_.call_given((self, other, alpha), named)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _axpy_.convert(2, alpha)
-    return find2(_axpy_, self, other)(self, other, alpha)

@@ -2,23 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Scalar, Tensor
 
-__all__ = [
-    "axpy",
-    "axpy_",
-    "bits",
-    "either",
-    "spread",
-    "truth",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def axpy(self: A, other: A, *, alpha: Scalar = 1) -> A:
@@ -36,6 +27,14 @@ def axpy(self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
 def axpy(self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A:
     """*/ int evil; /* ??/ \\"""
 
+@overload
+def axpy_(self: A, other: TensorLike, *, alpha: Scalar = 1) -> A:
+    """*/ int evil; /* ??/ \\"""
+
+@overload
+def axpy_(input: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def axpy_(x1: A, x2: TensorLike, *, alpha: Scalar = 1) -> A: ...
 @overload
 def spread(int_: A, restrict: A, n: float, count: int, from_: bool) -> A: ...
 @overload
@@ -55,101 +54,13 @@ def either(x: Tensor, y: TensorLike) -> Tensor: ...
 @overload
 def either(x: NDArray[Any], y: Tensor) -> Tensor: ...
 def truth(x: A) -> A: ...
-@overload
-def axpy_(self: A, other: TensorLike, *, alpha: Scalar = 1) -> A:
-    """*/ int evil; /* ??/ \\"""
 
-@overload
-def axpy_(input: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def axpy_(x1: A, x2: TensorLike, *, alpha: Scalar = 1) -> A: ...
-
-class _axpy_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
-
-class _spread_call:
-    @overload
-    def __call__(_op, int_: A, restrict: A, n: float, count: int, from_: bool) -> A: ...
-    @overload
-    def __call__(_op, int_: Tensor, restrict: TensorLike, n: float, count: int, from_: bool) -> Tensor: ...
-    @overload
-    def __call__(_op, int_: NDArray[Any], restrict: Tensor, n: float, count: int, from_: bool) -> Tensor: ...
-
-class _spread_operator(_spread_call, Operator): ...
-
-class _bits_call:
-    @overload
-    def __call__(_op, x: A, y: A) -> A: ...
-    @overload
-    def __call__(_op, x: Tensor, y: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: Tensor) -> Tensor: ...
-
-class _bits_operator(_bits_call, Operator): ...
-
-class _either_call:
-    @overload
-    def __call__(_op, x: A, y: A) -> A: ...
-    @overload
-    def __call__(_op, x: Tensor, y: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: Tensor) -> Tensor: ...
-
-class _either_operator(_either_call, Operator): ...
-
-class _truth_call:
-    def __call__(_op, x: A) -> A: ...
-
-class _truth_operator(_truth_call, Operator): ...
-
-class _axpy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-
-class _axpy__call:
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-
-class _axpy__operator(_axpy__call, Operator): ...
-
-class _axpy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-
-class _axpy_packet(_axpy_packet_call):
-    default: _axpy_default_operator
-    out: _axpy_out_operator
-
-class _spread_packet(_spread_call, Packet):
-    default: _spread_operator
-
-class _bits_packet(_bits_call, Packet):
-    default: _bits_operator
-
-class _either_packet(_either_call, Packet):
-    default: _either_operator
-
-class _truth_packet(_truth_call, Packet):
-    default: _truth_operator
-
-class _axpy__packet(_axpy__call, Packet):
-    default: _axpy__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    axpy: _axpy_packet
-    spread: _spread_packet
-    bits: _bits_packet
-    either: _either_packet
-    truth: _truth_packet
-    axpy_: _axpy__packet
+    axpy: _calls.Packet_self_other_alpha_out_65c590
+    axpy_: _calls.Packet_self_other_alpha_6a2a72
+    spread: _calls.Packet_int__restrict_n_count_from_6dc3dd
+    bits: _calls.Packet_x_y_625da4
+    either: _calls.Packet_x_y_625da4
+    truth: _calls.Packet_x_4d1d25

@@ -12,6 +12,6 @@ __all__ = [
 ]
 
 class Namespace(
-    ops.Namespace,
+    ops._Namespace,
 ):
     """`opwright.ops.demo`."""

@@ -3,20 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import overload
 
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
-from opwright.abi import Device, Generator, Layout, MemoryFormat, Operator, Packet, Scalar, Tensor
+from opwright.abi import Device, Generator, Layout, MemoryFormat, Scalar, Tensor
 
-__all__ = [
-    "defaults",
-    "full_like_size",
-    "version",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A
 
 def full_like_size(
     size: Sequence[int],
@@ -59,56 +53,9 @@ def defaults(
 ) -> A: ...
 def version() -> str: ...
 
-class _full_like_size_call:
-    def __call__(
-        _op,
-        size: Sequence[int],
-        value: Scalar,
-        *,
-        dtype: DTypeLike | None = None,
-        layout: Layout | None = None,
-        device: Device | str | None = None,
-        pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-class _full_like_size_operator(_full_like_size_call, Operator): ...
-
-class _defaults_call:
-    def __call__(
-        _op,
-        self: A,
-        size: Sequence[int] | int = (1, 1),
-        eps: float = 1e-05,
-        top: float = float("inf"),
-        mode: str = "it's",
-        quoted: str = 'say "so"',
-        reduction: int = 1,
-        dtype: DTypeLike = "long",
-        memory_format: MemoryFormat = MemoryFormat.contiguous_format,
-        mask: Sequence[bool] | bool = (True, False),
-        low: Scalar | None = None,
-        generator: Generator | None = None,
-    ) -> A: ...
-
-class _defaults_operator(_defaults_call, Operator): ...
-
-class _version_call:
-    def __call__(_op) -> str: ...
-
-class _version_operator(_version_call, Operator): ...
-
-class _full_like_size_packet(_full_like_size_call, Packet):
-    default: _full_like_size_operator
-
-class _defaults_packet(_defaults_call, Packet):
-    default: _defaults_operator
-
-class _version_packet(_version_call, Packet):
-    default: _version_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    full_like_size: _full_like_size_packet
-    defaults: _defaults_packet
-    version: _version_packet
+    full_like_size: _calls.Packet_size_value_dtype_layout_device_pin_40b239
+    defaults: _calls.Packet_self_size_eps_top_mode_quoted_redu_c0d8ae
+    version: _calls.Packet_5055db

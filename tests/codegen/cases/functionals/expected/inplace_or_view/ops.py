@@ -26,6 +26,17 @@ def scale_(below: Kernel) -> Kernel:
     return kernel
 
 
+# scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
+def scale_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, by: Any, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, by, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # normalize(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1) -> Tensor
 def normalize_default(below: Kernel) -> Kernel:
     def kernel(x: Tensor, mean: Tensor, scale: Tensor | None, momentum: float) -> Tensor:
@@ -34,6 +45,20 @@ def normalize_default(below: Kernel) -> Kernel:
             check_writable(scale)
         result: Tensor = below(x, mean, scale, momentum)
         return result
+
+    return kernel
+
+
+# normalize.out(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1, Tensor(c!) out) -> Tensor(c!)
+def normalize_out(below: Kernel) -> Kernel:
+    def kernel(x: Tensor, mean: Tensor, scale: Tensor | None, momentum: float, out: Tensor) -> Tensor:
+        check_writable(mean)
+        if scale is not None:
+            check_writable(scale)
+        check_writable(out)
+        below(x, mean, scale, momentum, out)
+        increment_version(out)
+        return out
 
     return kernel
 
@@ -56,31 +81,6 @@ def add_each_(below: Kernel) -> Kernel:
         below(self, others)
         for item in self:
             increment_version(item)
-
-    return kernel
-
-
-# scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
-def scale_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, by: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, by, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# normalize.out(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1, Tensor(c!) out) -> Tensor(c!)
-def normalize_out(below: Kernel) -> Kernel:
-    def kernel(x: Tensor, mean: Tensor, scale: Tensor | None, momentum: float, out: Tensor) -> Tensor:
-        check_writable(mean)
-        if scale is not None:
-            check_writable(scale)
-        check_writable(out)
-        below(x, mean, scale, momentum, out)
-        increment_version(out)
-        return out
 
     return kernel
 

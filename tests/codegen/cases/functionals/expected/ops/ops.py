@@ -20,6 +20,18 @@ def scale_(self=NOT_GIVEN, by=NOT_GIVEN, **named):
     return find1(_scale_, self)(self, by)
 
 
+_scale, _scale_default = declare.alone("scale(Tensor self, Scalar by) -> Tensor", "generated", out="out")
+
+
+@function_of(_scale, _scale_default)
+def scale(self=NOT_GIVEN, by=NOT_GIVEN, **named):
+    if named:
+        return _scale.call_given((self, by), named)
+    if type(by) is not int and type(by) is not float:
+        by = _scale_default.convert(1, by)
+    return find1(_scale_default, self)(self, by)
+
+
 _normalize_default = declare(
     "normalize(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1) -> Tensor"
 )
@@ -40,38 +52,6 @@ def normalize(x=NOT_GIVEN, mean=NOT_GIVEN, scale=None, *, momentum=0.1, **named)
     return find_some(_normalize_default, (x, mean), scale)(x, mean, scale, momentum)
 
 
-_push = declare("push(Tensor(a!) stack, Tensor x) -> ()")
-
-
-@function_of(Overloaded(_push), _push)
-def push(stack=NOT_GIVEN, x=NOT_GIVEN, **named):
-    if named:
-        return _push.call_given((stack, x), named)
-    return find2(_push, stack, x)(stack, x)
-
-
-_add_each_ = declare("add_each_(Tensor(a!)[] self, Tensor[] others) -> ()", "inplace")
-
-
-@function_of(Overloaded(_add_each_), _add_each_)
-def add_each_(self=NOT_GIVEN, others=NOT_GIVEN, **named):
-    if named:
-        return _add_each_.call_given((self, others), named)
-    return _add_each_.call(self, others)
-
-
-_scale, _scale_default = declare.alone("scale(Tensor self, Scalar by) -> Tensor", "generated", out="out")
-
-
-@function_of(_scale, _scale_default)
-def scale(self=NOT_GIVEN, by=NOT_GIVEN, **named):
-    if named:
-        return _scale.call_given((self, by), named)
-    if type(by) is not int and type(by) is not float:
-        by = _scale_default.convert(1, by)
-    return find1(_scale_default, self)(self, by)
-
-
 _normalize_functional = declare(
     "normalize_functional(Tensor x, Tensor mean, Tensor? scale=None, *, float momentum=0.1) -> (Tensor, Tensor "
     "mean_out, Tensor? scale_out)",
@@ -88,6 +68,16 @@ def normalize_functional(x=NOT_GIVEN, mean=NOT_GIVEN, scale=None, *, momentum=0.
     return find_some(_normalize_functional, (x, mean), scale)(x, mean, scale, momentum)
 
 
+_push = declare("push(Tensor(a!) stack, Tensor x) -> ()")
+
+
+@function_of(Overloaded(_push), _push)
+def push(stack=NOT_GIVEN, x=NOT_GIVEN, **named):
+    if named:
+        return _push.call_given((stack, x), named)
+    return find2(_push, stack, x)(stack, x)
+
+
 _push_functional = declare("push_functional(Tensor stack, Tensor x) -> Tensor stack_out", "generated")
 
 
@@ -96,6 +86,16 @@ def push_functional(stack=NOT_GIVEN, x=NOT_GIVEN, **named):
     if named:
         return _push_functional.call_given((stack, x), named)
     return find2(_push_functional, stack, x)(stack, x)
+
+
+_add_each_ = declare("add_each_(Tensor(a!)[] self, Tensor[] others) -> ()", "inplace")
+
+
+@function_of(Overloaded(_add_each_), _add_each_)
+def add_each_(self=NOT_GIVEN, others=NOT_GIVEN, **named):
+    if named:
+        return _add_each_.call_given((self, others), named)
+    return _add_each_.call(self, others)
 
 
 _add_each_out = declare("add_each.out(Tensor[] self, Tensor[] others, *, Tensor(a!)[] out) -> ()", "generated out")

@@ -3,30 +3,25 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Scalar, Tensor
 
-__all__ = [
-    "add_each",
-    "add_each_",
-    "normalize",
-    "normalize_functional",
-    "push",
-    "push_functional",
-    "scale",
-    "scale_",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def scale_(self: A, by: Scalar) -> A: ...
 @overload
 def scale_(input: A, by: Scalar) -> A: ...
+@overload
+def scale(self: TensorLike, by: Scalar, *, out: A) -> A: ...
+@overload
+def scale(self: A, by: Scalar) -> A: ...
+@overload
+def scale(input: A, by: Scalar) -> A: ...
 @overload
 def normalize(x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
 @overload
@@ -37,17 +32,6 @@ def normalize(x: NDArray[Any], mean: Tensor, scale: TensorLike | None = None, *,
 def normalize(x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
 @overload
 def normalize(x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
-def push(stack: TensorLike, x: TensorLike) -> None: ...
-@overload
-def add_each_(self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
-@overload
-def add_each_(input: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
-@overload
-def scale(self: TensorLike, by: Scalar, *, out: A) -> A: ...
-@overload
-def scale(self: A, by: Scalar) -> A: ...
-@overload
-def scale(input: A, by: Scalar) -> A: ...
 @overload
 def normalize_functional(x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> tuple[A, A, A | None]: ...
 @overload
@@ -62,12 +46,17 @@ def normalize_functional(
 def normalize_functional(
     x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1
 ) -> tuple[Tensor, Tensor, Tensor | None]: ...
+def push(stack: TensorLike, x: TensorLike) -> None: ...
 @overload
 def push_functional(stack: A, x: A) -> A: ...
 @overload
 def push_functional(stack: Tensor, x: TensorLike) -> Tensor: ...
 @overload
 def push_functional(stack: NDArray[Any], x: Tensor) -> Tensor: ...
+@overload
+def add_each_(self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
+@overload
+def add_each_(input: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
 @overload
 def add_each(self: Sequence[TensorLike], others: Sequence[TensorLike], *, out: Sequence[TensorLike]) -> None: ...
 @overload
@@ -79,160 +68,18 @@ def add_each(self: Sequence[Tensor], others: Sequence[TensorLike]) -> tuple[Tens
 @overload
 def add_each(self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
 
-class _scale__call:
-    def __call__(_op, self: A, by: Scalar) -> A: ...
+add_each_default: _calls.Call_self_others_34b72f
 
-class _scale__operator(_scale__call, Operator): ...
-
-class _normalize_default_operator(Operator):
-    @overload
-    def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, mean: TensorLike, scale: TensorLike | None = None, *, momentum: float = 0.1
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], mean: Tensor, scale: TensorLike | None = None, *, momentum: float = 0.1
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
-
-class _push_call:
-    def __call__(_op, stack: TensorLike, x: TensorLike) -> None: ...
-
-class _push_operator(_push_call, Operator): ...
-
-class _add_each__call:
-    def __call__(_op, self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
-
-class _add_each__operator(_add_each__call, Operator): ...
-
-class _scale_out_operator(Operator):
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-
-class _scale_default_operator(Operator):
-    def __call__(_op, self: A, by: Scalar) -> A: ...
-
-class _normalize_out_operator(Operator):
-    def __call__(_op, x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
-
-class _normalize_functional_call:
-    @overload
-    def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> tuple[A, A, A | None]: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, mean: TensorLike, scale: TensorLike | None = None, *, momentum: float = 0.1
-    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], mean: Tensor, scale: TensorLike | None = None, *, momentum: float = 0.1
-    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1
-    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
-
-class _normalize_functional_operator(_normalize_functional_call, Operator): ...
-
-class _push_functional_call:
-    @overload
-    def __call__(_op, stack: A, x: A) -> A: ...
-    @overload
-    def __call__(_op, stack: Tensor, x: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, stack: NDArray[Any], x: Tensor) -> Tensor: ...
-
-class _push_functional_operator(_push_functional_call, Operator): ...
-
-class _add_each_out_operator(Operator):
-    def __call__(
-        _op, self: Sequence[TensorLike], others: Sequence[TensorLike], *, out: Sequence[TensorLike]
-    ) -> None: ...
-
-class _add_each_default_call:
-    @overload
-    def __call__(_op, self: Sequence[A], others: Sequence[A]) -> list[A]: ...
-    @overload
-    def __call__(_op, self: Sequence[Tensor], others: Sequence[TensorLike]) -> list[Tensor]: ...
-    @overload
-    def __call__(_op, self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> list[Tensor]: ...
-
-class _add_each_default_operator(_add_each_default_call, Operator): ...
-
-add_each_default: _add_each_default_call
-
-class _scale__packet(_scale__call, Packet):
-    default: _scale__operator
-
-class _normalize_packet_call(Packet):
-    @overload
-    def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, mean: TensorLike, scale: TensorLike | None = None, *, momentum: float = 0.1
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], mean: Tensor, scale: TensorLike | None = None, *, momentum: float = 0.1
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
-    @overload
-    def __call__(_op, x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
-
-class _normalize_packet(_normalize_packet_call):
-    default: _normalize_default_operator
-    out: _normalize_out_operator
-
-class _push_packet(_push_call, Packet):
-    default: _push_operator
-
-class _add_each__packet(_add_each__call, Packet):
-    default: _add_each__operator
-
-class _scale_packet_call(Packet):
-    @overload
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, by: Scalar) -> A: ...
-
-class _scale_packet(_scale_packet_call):
-    out: _scale_out_operator
-    default: _scale_default_operator
-
-class _normalize_functional_packet(_normalize_functional_call, Packet):
-    default: _normalize_functional_operator
-
-class _push_functional_packet(_push_functional_call, Packet):
-    default: _push_functional_operator
-
-class _add_each_packet_call(Packet):
-    @overload
-    def __call__(
-        _op, self: Sequence[TensorLike], others: Sequence[TensorLike], *, out: Sequence[TensorLike]
-    ) -> None: ...
-    @overload
-    def __call__(_op, self: Sequence[A], others: Sequence[A]) -> list[A]: ...
-    @overload
-    def __call__(_op, self: Sequence[Tensor], others: Sequence[TensorLike]) -> list[Tensor]: ...
-    @overload
-    def __call__(_op, self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> list[Tensor]: ...
-
-class _add_each_packet(_add_each_packet_call):
-    out: _add_each_out_operator
-    default: _add_each_default_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    scale_: _scale__packet
-    normalize: _normalize_packet
-    push: _push_packet
-    add_each_: _add_each__packet
-    scale: _scale_packet
-    normalize_functional: _normalize_functional_packet
-    push_functional: _push_functional_packet
-    add_each: _add_each_packet
+    scale_: _calls.Packet_self_by_8493dc
+    scale: _calls.Packet_self_by_out_ce1387
+    normalize: _calls.Packet_x_mean_scale_momentum_out_1bd0ba
+    normalize_functional: _calls.Packet_x_mean_scale_momentum_fa5170
+    push: _calls.Packet_stack_x_ceac40
+    push_functional: _calls.Packet_stack_x_e2e3cc
+    add_each_: _calls.Packet_self_others_8c82e8
+    add_each: _calls.Packet_self_others_out_7c7bbe
 
-_add_each: _add_each_packet
+_add_each: _calls.Packet_self_others_out_7c7bbe

@@ -36,6 +36,29 @@ def join_default(tensors: list[Tensor], dim: int) -> Tensor:
         raise
 
 
+join_out_forms = KnownForms()
+
+
+# join.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
+def join_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    try:
+        tensors_ = [item.array for item in tensors]
+        key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
+        form = join_out_forms.get(key)
+        if form is None:
+            plan = rules.cat(tensors_, dim)
+            join_out_forms.learn_plan(key, plan, *tensors_)
+        else:
+            plan = Plan(form, tensors_)
+        tensors_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.concatenate(tensors_, dim), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::join.out", "CPU")
+        raise
+
+
 # pick(Tensor self, Tensor?[] indices) -> Tensor
 def pick(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     try:
@@ -63,27 +86,4 @@ def copies_default(self: Tensor, count: int) -> list[Tensor]:
         return wrap_list([self.array + 0] * count)
     except Exception as error:
         name_kernel(error, "demo::copies", "CPU")
-        raise
-
-
-join_out_forms = KnownForms()
-
-
-# join.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
-def join_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    try:
-        tensors_ = [item.array for item in tensors]
-        key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
-        form = join_out_forms.get(key)
-        if form is None:
-            plan = rules.cat(tensors_, dim)
-            join_out_forms.learn_plan(key, plan, *tensors_)
-        else:
-            plan = Plan(form, tensors_)
-        tensors_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.concatenate(tensors_, dim), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::join.out", "CPU")
         raise

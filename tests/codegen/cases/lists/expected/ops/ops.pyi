@@ -3,21 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Tensor
 
-__all__ = [
-    "copies",
-    "join",
-    "pick",
-    "weighted",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def join(tensors: Sequence[A], dim: int = 0) -> A: ...
@@ -44,64 +37,14 @@ def copies(self: A, count: int) -> tuple[A, ...]: ...
 @overload
 def copies(input: A, count: int) -> tuple[A, ...]: ...
 
-class _join_default_operator(Operator):
-    def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
+copies_default: _calls.Call_self_count_78d99c
 
-class _pick_call:
-    @overload
-    def __call__(_op, self: A, indices: Sequence[A | None]) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> Tensor: ...
-
-class _pick_operator(_pick_call, Operator): ...
-
-class _weighted_call:
-    @overload
-    def __call__(_op, tensors: Sequence[A], weights: Sequence[A] | None = None) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[Tensor], weights: Sequence[TensorLike] | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, tensors: Sequence[NDArray[Any]], weights: Sequence[Tensor]) -> Tensor: ...
-
-class _weighted_operator(_weighted_call, Operator): ...
-
-class _copies_default_call:
-    def __call__(_op, self: A, count: int) -> list[A]: ...
-
-class _copies_default_operator(_copies_default_call, Operator): ...
-
-copies_default: _copies_default_call
-
-class _join_out_operator(Operator):
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
-
-class _join_packet_call(Packet):
-    @overload
-    def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
-
-class _join_packet(_join_packet_call):
-    default: _join_default_operator
-    out: _join_out_operator
-
-class _pick_packet(_pick_call, Packet):
-    default: _pick_operator
-
-class _weighted_packet(_weighted_call, Packet):
-    default: _weighted_operator
-
-class _copies_packet(_copies_default_call, Packet):
-    default: _copies_default_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    join: _join_packet
-    pick: _pick_packet
-    weighted: _weighted_packet
-    copies: _copies_packet
+    join: _calls.Packet_tensors_dim_out_1a8a83
+    pick: _calls.Packet_self_indices_050685
+    weighted: _calls.Packet_tensors_weights_fbf060
+    copies: _calls.Packet_self_count_a3a75a
 
-_copies: _copies_packet
+_copies: _calls.Packet_self_count_a3a75a

@@ -36,25 +36,6 @@ def a_very_long_operator_name_that_leaves_little_room_default(
     return fake(place, plan0), fake(place, plan1), fake(place, plan2)
 
 
-# conditional(Tensor self, Tensor other, float limit) -> Tensor
-def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="int_to_float"))
-
-
-# conditional(Tensor self, Tensor other, float limit) -> Tensor
-def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_FC
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return conditional(self, other, limit)
-    return fake_like(self_, self_.dtype)
-
-
 # a_very_long_operator_name_that_leaves_little_room.out(Tensor the_first_argument_with_a_long_name, Tensor
 #     the_second_argument_with_a_long_name, Tensor? the_third_argument_with_a_long_name=None, *, float
 #     the_tolerance_to_be_used_in_comparisons=1e-05, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
@@ -87,3 +68,22 @@ def a_very_long_operator_name_that_leaves_little_room_out(
     plan1.target(out1)
     plan2.target(out2)
     return out0, out1, out2
+
+
+# conditional(Tensor self, Tensor other, float limit) -> Tensor
+def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="int_to_float"))
+
+
+# conditional(Tensor self, Tensor other, float limit) -> Tensor
+def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_FC
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return conditional(self, other, limit)
+    return fake_like(self_, self_.dtype)

@@ -91,6 +91,54 @@ def a_very_long_operator_name_that_leaves_little_room_default(
         raise
 
 
+# a_very_long_operator_name_that_leaves_little_room.out(Tensor the_first_argument_with_a_long_name, Tensor
+#     the_second_argument_with_a_long_name, Tensor? the_third_argument_with_a_long_name=None, *, float
+#     the_tolerance_to_be_used_in_comparisons=1e-05, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
+#     Tensor(b!), Tensor(c!))
+def a_very_long_operator_name_that_leaves_little_room_out(
+    the_first_argument_with_a_long_name: Tensor,
+    the_second_argument_with_a_long_name: Tensor,
+    the_third_argument_with_a_long_name: Tensor | None,
+    the_tolerance_to_be_used_in_comparisons: float,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    try:
+        plan0 = rules.pointwise(the_first_argument_with_a_long_name.array, the_second_argument_with_a_long_name.array)
+        plan1 = rules.pointwise(
+            the_first_argument_with_a_long_name.array,
+            the_second_argument_with_a_long_name.array,
+            kind="bool",
+        )
+        plan2 = rules.pointwise(the_second_argument_with_a_long_name.array)
+        the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_ = plan0.operands
+        target0 = plan0.target(out0)
+        target1 = plan1.target(out1)
+        target2 = plan2.target(out2)
+        result0 = (
+            the_first_argument_with_a_long_name_
+            + the_second_argument_with_a_long_name_ * the_tolerance_to_be_used_in_comparisons
+            - the_first_argument_with_a_long_name_
+        )
+        result1 = np.logical_or(
+            the_first_argument_with_a_long_name_ > the_second_argument_with_a_long_name_,
+            the_first_argument_with_a_long_name_ < 0,
+        )
+        result2 = (
+            np.maximum(the_second_argument_with_a_long_name_, 0)
+            if the_tolerance_to_be_used_in_comparisons > 0
+            else the_second_argument_with_a_long_name_
+        )
+        plan0.store(result0, target0)
+        plan1.store(result1, target1)
+        plan2.store(result2, target2)
+        return out0, out1, out2
+    except Exception as error:
+        name_kernel(error, "demo::a_very_long_operator_name_that_leaves_little_room.out", "CPU")
+        raise
+
+
 def conditional_of_arrays(self: Any, other: Any, limit: Any) -> Any:
     return np.where(
         self > other,
@@ -163,51 +211,3 @@ def conditional_arrays(self: NDArray[Any], other: NDArray[Any], limit: float) ->
             return conditional(wrap(self), wrap(other), limit).array
         return result if type(result) is ndarray else np.asarray(result)
     return conditional(wrap(self), wrap(other), limit).array
-
-
-# a_very_long_operator_name_that_leaves_little_room.out(Tensor the_first_argument_with_a_long_name, Tensor
-#     the_second_argument_with_a_long_name, Tensor? the_third_argument_with_a_long_name=None, *, float
-#     the_tolerance_to_be_used_in_comparisons=1e-05, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
-#     Tensor(b!), Tensor(c!))
-def a_very_long_operator_name_that_leaves_little_room_out(
-    the_first_argument_with_a_long_name: Tensor,
-    the_second_argument_with_a_long_name: Tensor,
-    the_third_argument_with_a_long_name: Tensor | None,
-    the_tolerance_to_be_used_in_comparisons: float,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    try:
-        plan0 = rules.pointwise(the_first_argument_with_a_long_name.array, the_second_argument_with_a_long_name.array)
-        plan1 = rules.pointwise(
-            the_first_argument_with_a_long_name.array,
-            the_second_argument_with_a_long_name.array,
-            kind="bool",
-        )
-        plan2 = rules.pointwise(the_second_argument_with_a_long_name.array)
-        the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_ = plan0.operands
-        target0 = plan0.target(out0)
-        target1 = plan1.target(out1)
-        target2 = plan2.target(out2)
-        result0 = (
-            the_first_argument_with_a_long_name_
-            + the_second_argument_with_a_long_name_ * the_tolerance_to_be_used_in_comparisons
-            - the_first_argument_with_a_long_name_
-        )
-        result1 = np.logical_or(
-            the_first_argument_with_a_long_name_ > the_second_argument_with_a_long_name_,
-            the_first_argument_with_a_long_name_ < 0,
-        )
-        result2 = (
-            np.maximum(the_second_argument_with_a_long_name_, 0)
-            if the_tolerance_to_be_used_in_comparisons > 0
-            else the_second_argument_with_a_long_name_
-        )
-        plan0.store(result0, target0)
-        plan1.store(result1, target1)
-        plan2.store(result2, target2)
-        return out0, out1, out2
-    except Exception as error:
-        name_kernel(error, "demo::a_very_long_operator_name_that_leaves_little_room.out", "CPU")
-        raise

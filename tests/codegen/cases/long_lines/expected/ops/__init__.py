@@ -8,7 +8,7 @@ name. Here is where each function is that users call; other names are looked for
 from opwright.abi import functions_of
 
 NAMES: dict[str, str] = {
-    "ops": "a_very_long_operator_name_that_leaves_little_room conditional another_operator third_of_several",
+    "ops": "another_operator a_very_long_operator_name_that_leaves_little_room conditional third_of_several",
 }
 FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [

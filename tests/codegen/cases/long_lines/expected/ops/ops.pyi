@@ -2,21 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Tensor
 
-__all__ = [
-    "a_very_long_operator_name_that_leaves_little_room",
-    "another_operator",
-    "conditional",
-    "third_of_several",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 class a_very_long_operator_name_that_leaves_little_room_default_result(NamedTuple, Generic[A]):
     the_first_result: A
@@ -111,178 +104,10 @@ def third_of_several(
     the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: Tensor
 ) -> Tensor: ...
 
-class _a_very_long_operator_name_that_leave_operator(Operator):
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: A,
-        the_second_argument_with_a_long_name: A,
-        the_third_argument_with_a_long_name: A | None = None,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: Tensor,
-        the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: NDArray[Any],
-        the_second_argument_with_a_long_name: Tensor,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: NDArray[Any],
-        the_second_argument_with_a_long_name: NDArray[Any],
-        the_third_argument_with_a_long_name: Tensor,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-
-class _conditional_call:
-    @overload
-    def __call__(_op, self: A, other: A, limit: float) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, limit: float) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, limit: float) -> Tensor: ...
-
-class _conditional_operator(_conditional_call, Operator): ...
-
-class _another_operator_call:
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: A,
-        the_second_argument_with_a_long_name: A,
-        the_third_argument_with_a_long_name: A | None = None,
-    ) -> tuple[A, A, A]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: Tensor,
-        the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: NDArray[Any],
-        the_second_argument_with_a_long_name: Tensor,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: NDArray[Any],
-        the_second_argument_with_a_long_name: NDArray[Any],
-        the_third_argument_with_a_long_name: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
-
-class _another_operator_operator(_another_operator_call, Operator): ...
-
-class _third_of_several_call:
-    @overload
-    def __call__(_op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: Tensor, the_second_argument_with_a_long_name: TensorLike
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: Tensor
-    ) -> Tensor: ...
-
-class _third_of_several_operator(_third_of_several_call, Operator): ...
-
-class _a_very_long_operator_name_that_leave_operator_(Operator):
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: TensorLike,
-        the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
-
-class _a_very_long_operator_name_that_leave_packet(Packet):
-    default: _a_very_long_operator_name_that_leave_operator
-    out: _a_very_long_operator_name_that_leave_operator_
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: A,
-        the_second_argument_with_a_long_name: A,
-        the_third_argument_with_a_long_name: A | None = None,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: Tensor,
-        the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: NDArray[Any],
-        the_second_argument_with_a_long_name: Tensor,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: NDArray[Any],
-        the_second_argument_with_a_long_name: NDArray[Any],
-        the_third_argument_with_a_long_name: Tensor,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op,
-        the_first_argument_with_a_long_name: TensorLike,
-        the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-        *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-        out0: A,
-        out1: A,
-        out2: A,
-    ) -> tuple[A, A, A]: ...
-
-class _conditional_packet(_conditional_call, Packet):
-    default: _conditional_operator
-
-class _another_operator_packet(_another_operator_call, Packet):
-    default: _another_operator_operator
-
-class _third_of_several_packet(_third_of_several_call, Packet):
-    default: _third_of_several_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    a_very_long_operator_name_that_leaves_little_room: _a_very_long_operator_name_that_leave_packet
-    conditional: _conditional_packet
-    another_operator: _another_operator_packet
-    third_of_several: _third_of_several_packet
+    a_very_long_operator_name_that_leaves_little_room: _calls.Packet_the_first_argument_with_a_long_nam_67ad2e
+    conditional: _calls.Packet_self_other_limit_8e445c
+    another_operator: _calls.Packet_the_first_argument_with_a_long_nam_90e76c
+    third_of_several: _calls.Packet_the_first_argument_with_a_long_nam_47e2de

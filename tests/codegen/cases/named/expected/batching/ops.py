@@ -8,8 +8,8 @@ from opwright.abi import Along, Elementwise, Family
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
     "softplus": Elementwise(0),
+    "softplus_": Elementwise(0),
     "scale": Elementwise(0),
     "moments": Along(0, dim=1, empty_is_all=True),
     "parts": Elementwise(0),
-    "softplus_": Elementwise(0),
 }

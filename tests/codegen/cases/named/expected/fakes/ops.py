@@ -13,34 +13,6 @@ def softplus_default(self: Tensor, beta: float) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
 
 
-# scale(Tensor self, float factor) -> Tensor
-def scale_default(self: Tensor, factor: float) -> Tensor:
-    return fake(self.array.place, rules.like(self.array))
-
-
-# moments(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)
-def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-    place = self.array.place
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    return fake(place, plan0), fake(place, plan1)
-
-
-# parts(Tensor self) -> (Tensor, Tensor)
-def parts(self: Tensor) -> tuple[Tensor, Tensor]:
-    place = self.array.place
-    plan0 = rules.pointwise(self.array)
-    plan1 = rules.pointwise(self.array)
-    return fake(place, plan0), fake(place, plan1)
-
-
-# pairs(Tensor self) -> (Tensor, Tensor)
-def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
-    place = self.array.place
-    plan0, plan1 = plans_of(kernels_rules.two_plans(self.array), 2, self.array)
-    return fake(place, plan0), fake(place, plan1)
-
-
 # softplus.out(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: float, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -55,11 +27,24 @@ def softplus_(self: Tensor, beta: float) -> Tensor:
     return self
 
 
+# scale(Tensor self, float factor) -> Tensor
+def scale_default(self: Tensor, factor: float) -> Tensor:
+    return fake(self.array.place, rules.like(self.array))
+
+
 # scale.out(Tensor self, float factor, *, Tensor(a!) out) -> Tensor(a!)
 def scale_out(self: Tensor, factor: float, out: Tensor) -> Tensor:
     plan = rules.like(self.array)
     plan.target(out)
     return out
+
+
+# moments(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)
+def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple[Tensor, Tensor]:
+    place = self.array.place
+    plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+    plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+    return fake(place, plan0), fake(place, plan1)
 
 
 # moments.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
@@ -76,3 +61,18 @@ def moments_out(
     plan0.target(out0)
     plan1.target(out1)
     return out0, out1
+
+
+# parts(Tensor self) -> (Tensor, Tensor)
+def parts(self: Tensor) -> tuple[Tensor, Tensor]:
+    place = self.array.place
+    plan0 = rules.pointwise(self.array)
+    plan1 = rules.pointwise(self.array)
+    return fake(place, plan0), fake(place, plan1)
+
+
+# pairs(Tensor self) -> (Tensor, Tensor)
+def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
+    place = self.array.place
+    plan0, plan1 = plans_of(kernels_rules.two_plans(self.array), 2, self.array)
+    return fake(place, plan0), fake(place, plan1)

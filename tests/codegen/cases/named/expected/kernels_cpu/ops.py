@@ -38,82 +38,6 @@ def softplus_default(self: Tensor, beta: float) -> Tensor:
         raise
 
 
-scale_default_forms = KnownForms()
-
-
-# scale(Tensor self, float factor) -> Tensor
-def scale_default(self: Tensor, factor: float) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = scale_default_forms.get(key)
-        if form is None:
-            form = scale_default_forms.learn(key, rules.like(self_), self_)
-        if form.casts:
-            (self_,) = cast_operands(form, (self_,))
-        return known_result(form, kernels.scale_rows(self_, factor), self_)
-    except Exception as error:
-        name_kernel(error, "demo::scale", "CPU")
-        raise
-
-
-moments_default_forms = KnownForms()
-
-
-# moments(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)
-def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
-        form = moments_default_forms.get(key)
-        if form is None:
-            plan0 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
-            plan1 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
-            form = moments_default_forms.learn(key, (plan0, plan1), self_)
-        if form[0].casts:
-            (self_,) = cast_operands(form[0], (self_,))
-        result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
-        return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
-    except Exception as error:
-        name_kernel(error, "demo::moments", "CPU")
-        raise
-
-
-parts_forms = KnownForms()
-
-
-# parts(Tensor self) -> (Tensor, Tensor)
-def parts(self: Tensor) -> tuple[Tensor, Tensor]:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = parts_forms.get(key)
-        if form is None:
-            plan0 = rules.pointwise(self_)
-            plan1 = rules.pointwise(self_)
-            form = parts_forms.learn(key, (plan0, plan1), self_)
-        if form[0].casts:
-            (self_,) = cast_operands(form[0], (self_,))
-        result0 = np.floor(self_)
-        result1 = self_ - np.floor(self_)
-        return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
-    except Exception as error:
-        name_kernel(error, "demo::parts", "CPU")
-        raise
-
-
-# pairs(Tensor self) -> (Tensor, Tensor)
-def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
-    try:
-        plan0, plan1 = plans_of(kernels.two_plans(self.array), 2, self.array)
-        (self_,) = plan0.operands
-        result0, result1 = results_of(kernels.pairs(self_), 2)
-        return new_result(plan0, result0), new_result(plan1, result1)
-    except Exception as error:
-        name_kernel(error, "demo::pairs", "CPU")
-        raise
-
-
 softplus_out_forms = KnownForms()
 
 
@@ -160,6 +84,25 @@ def softplus_(self: Tensor, beta: float) -> Tensor:
         raise
 
 
+scale_default_forms = KnownForms()
+
+
+# scale(Tensor self, float factor) -> Tensor
+def scale_default(self: Tensor, factor: float) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = scale_default_forms.get(key)
+        if form is None:
+            form = scale_default_forms.learn(key, rules.like(self_), self_)
+        if form.casts:
+            (self_,) = cast_operands(form, (self_,))
+        return known_result(form, kernels.scale_rows(self_, factor), self_)
+    except Exception as error:
+        name_kernel(error, "demo::scale", "CPU")
+        raise
+
+
 scale_out_forms = KnownForms()
 
 
@@ -180,6 +123,28 @@ def scale_out(self: Tensor, factor: float, out: Tensor) -> Tensor:
         return out
     except Exception as error:
         name_kernel(error, "demo::scale.out", "CPU")
+        raise
+
+
+moments_default_forms = KnownForms()
+
+
+# moments(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)
+def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple[Tensor, Tensor]:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
+        form = moments_default_forms.get(key)
+        if form is None:
+            plan0 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
+            plan1 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
+            form = moments_default_forms.learn(key, (plan0, plan1), self_)
+        if form[0].casts:
+            (self_,) = cast_operands(form[0], (self_,))
+        result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
+        return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+    except Exception as error:
+        name_kernel(error, "demo::moments", "CPU")
         raise
 
 
@@ -204,4 +169,39 @@ def moments_out(
         return out0, out1
     except Exception as error:
         name_kernel(error, "demo::moments.out", "CPU")
+        raise
+
+
+parts_forms = KnownForms()
+
+
+# parts(Tensor self) -> (Tensor, Tensor)
+def parts(self: Tensor) -> tuple[Tensor, Tensor]:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = parts_forms.get(key)
+        if form is None:
+            plan0 = rules.pointwise(self_)
+            plan1 = rules.pointwise(self_)
+            form = parts_forms.learn(key, (plan0, plan1), self_)
+        if form[0].casts:
+            (self_,) = cast_operands(form[0], (self_,))
+        result0 = np.floor(self_)
+        result1 = self_ - np.floor(self_)
+        return known_result(form[0], result0, self_), known_result(form[1], result1, self_)
+    except Exception as error:
+        name_kernel(error, "demo::parts", "CPU")
+        raise
+
+
+# pairs(Tensor self) -> (Tensor, Tensor)
+def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
+    try:
+        plan0, plan1 = plans_of(kernels.two_plans(self.array), 2, self.array)
+        (self_,) = plan0.operands
+        result0, result1 = results_of(kernels.pairs(self_), 2)
+        return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::pairs", "CPU")
         raise

@@ -22,6 +22,18 @@ def softplus(self=NOT_GIVEN, beta=1.0, **named):
     return find1(_softplus_default, self)(self, beta)
 
 
+_softplus_ = declare("softplus_(Tensor(a!) self, float beta=1.0) -> Tensor(a!)", "generated inplace")
+
+
+@function_of(Overloaded(_softplus_), _softplus_)
+def softplus_(self=NOT_GIVEN, beta=1.0, **named):
+    if named:
+        return _softplus_.call_given((self, beta), named)
+    if type(beta) is not float:
+        beta = _softplus_.convert(1, beta)
+    return find1(_softplus_, self)(self, beta)
+
+
 _scale, _scale_default = declare.alone(
     "scale(Tensor self, float factor) -> Tensor", out="out", out_tags="generated out"
 )
@@ -79,15 +91,3 @@ def pairs(self=NOT_GIVEN, **named):
     if named:
         return _pairs.call_given((self,), named)
     return find1(_pairs, self)(self)
-
-
-_softplus_ = declare("softplus_(Tensor(a!) self, float beta=1.0) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_softplus_), _softplus_)
-def softplus_(self=NOT_GIVEN, beta=1.0, **named):
-    if named:
-        return _softplus_.call_given((self, beta), named)
-    if type(beta) is not float:
-        beta = _softplus_.convert(1, beta)
-    return find1(_softplus_, self)(self, beta)

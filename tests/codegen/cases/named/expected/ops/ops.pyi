@@ -3,23 +3,10 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Generic, NamedTuple, overload
 
-from numpy.typing import NDArray
-
-from opwright.abi import Operator, Packet, Tensor
-
-__all__ = [
-    "moments",
-    "pairs",
-    "parts",
-    "scale",
-    "softplus",
-    "softplus_",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 class moments_default_result(NamedTuple, Generic[A]):
     mean: A
@@ -31,6 +18,10 @@ def softplus(self: A, beta: float = 1.0) -> A: ...
 def softplus(input: A, beta: float = 1.0) -> A: ...
 @overload
 def softplus(self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
+@overload
+def softplus_(self: A, beta: float = 1.0) -> A: ...
+@overload
+def softplus_(input: A, beta: float = 1.0) -> A: ...
 @overload
 def scale(self: A, factor: float) -> A: ...
 @overload
@@ -55,95 +46,13 @@ def parts(input: A) -> tuple[A, A]: ...
 def pairs(self: A) -> tuple[A, A]: ...
 @overload
 def pairs(input: A) -> tuple[A, A]: ...
-@overload
-def softplus_(self: A, beta: float = 1.0) -> A: ...
-@overload
-def softplus_(input: A, beta: float = 1.0) -> A: ...
 
-class _softplus_default_operator(Operator):
-    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
-
-class _scale_default_operator(Operator):
-    def __call__(_op, self: A, factor: float) -> A: ...
-
-class _moments_default_operator(Operator):
-    def __call__(
-        _op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False
-    ) -> moments_default_result[A]: ...
-
-class _parts_call:
-    def __call__(_op, self: A) -> tuple[A, A]: ...
-
-class _parts_operator(_parts_call, Operator): ...
-
-class _pairs_call:
-    def __call__(_op, self: A) -> tuple[A, A]: ...
-
-class _pairs_operator(_pairs_call, Operator): ...
-
-class _softplus_out_operator(Operator):
-    def __call__(_op, self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
-
-class _softplus__call:
-    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
-
-class _softplus__operator(_softplus__call, Operator): ...
-
-class _scale_out_operator(Operator):
-    def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
-
-class _moments_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, out0: A, out1: A
-    ) -> tuple[A, A]: ...
-
-class _softplus_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
-
-class _softplus_packet(_softplus_packet_call):
-    default: _softplus_default_operator
-    out: _softplus_out_operator
-
-class _scale_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, factor: float) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
-
-class _scale_packet(_scale_packet_call):
-    default: _scale_default_operator
-    out: _scale_out_operator
-
-class _moments_packet(Packet):
-    default: _moments_default_operator
-    out: _moments_out_operator
-    @overload
-    def __call__(
-        _op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False
-    ) -> moments_default_result[A]: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, out0: A, out1: A
-    ) -> tuple[A, A]: ...
-
-class _parts_packet(_parts_call, Packet):
-    default: _parts_operator
-
-class _pairs_packet(_pairs_call, Packet):
-    default: _pairs_operator
-
-class _softplus__packet(_softplus__call, Packet):
-    default: _softplus__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    softplus: _softplus_packet
-    scale: _scale_packet
-    moments: _moments_packet
-    parts: _parts_packet
-    pairs: _pairs_packet
-    softplus_: _softplus__packet
+    softplus: _calls.Packet_self_beta_out_0ea72a
+    softplus_: _calls.Packet_self_beta_3bab43
+    scale: _calls.Packet_self_factor_out_0df292
+    moments: _calls.Packet_self_dim_keepdim_out0_out1_802f13
+    parts: _calls.Packet_self_801d86
+    pairs: _calls.Packet_self_801d86

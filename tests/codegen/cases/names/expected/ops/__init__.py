@@ -8,7 +8,7 @@ name. Here is where each function is that users call; other names are looked for
 from opwright.abi import functions_of
 
 NAMES: dict[str, str] = {
-    "ops": "import_ sum type Tensor_ join_ join _t t where any_number",
+    "ops": "Tensor_ any_number import_ join join_ sum _t t type where",
 }
 FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [

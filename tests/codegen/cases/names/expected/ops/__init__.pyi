@@ -3,6 +3,7 @@
 
 from . import ops as ops
 from .ops import *
+from .ops import _t as _t
 
 FUNCTIONS: dict[str, str]
 __all__ = [
@@ -19,6 +20,6 @@ __all__ = [
 ]
 
 class Namespace(
-    ops.Namespace,
+    ops._Namespace,
 ):
     """`opwright.ops.demo`."""

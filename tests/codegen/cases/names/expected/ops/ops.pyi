@@ -2,27 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Generator, Operator, Packet, Scalar, Tensor
+from opwright.abi import Generator, Scalar, Tensor
 
-__all__ = [
-    "Tensor_",
-    "_t",
-    "any_number",
-    "import_",
-    "join",
-    "join_",
-    "sum",
-    "t",
-    "type",
-    "where",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def random_(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
@@ -74,111 +61,16 @@ def any_number(self: TensorLike, *args: Any) -> Any: ...
 @overload
 def any_number(input: TensorLike, *args: Any) -> Any: ...
 
-class _random__from_call:
-    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-
-class _random__from_operator(_random__from_call, Operator): ...
-
-class _import__call:
-    def __call__(_op, self: A, from_: int = 0) -> A: ...
-
-class _import__operator(_import__call, Operator): ...
-
-class _sum_call:
-    def __call__(_op, self: A, all: bool = True) -> A: ...
-
-class _sum_operator(_sum_call, Operator): ...
-
-class _type_call:
-    def __call__(_op, self: A, int_: Scalar, float_: bool) -> A: ...
-
-class _type_operator(_type_call, Operator): ...
-
-class _Tensor__call:
-    def __call__(_op, modes_: A, keys_: int) -> A: ...
-
-class _Tensor__operator(_Tensor__call, Operator): ...
-
-class _join__a_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _join__a_operator(_join__a_call, Operator): ...
-
-class _join__a__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _join__a__operator(_join__a__call, Operator): ...
-
-class __t_call:
-    def __call__(_op, self: A) -> A: ...
-
-class __t_operator(__t_call, Operator): ...
-
-class _t_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _t_operator(_t_call, Operator): ...
-
-class _where_self_call:
-    @overload
-    def __call__(_op, condition: A, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, condition: Tensor, self: TensorLike, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, condition: NDArray[Any], self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, condition: NDArray[Any], self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _where_self_operator(_where_self_call, Operator): ...
-
-class _any_number_call:
-    def __call__(_op, self: TensorLike, *args: Any) -> Any: ...
-
-class _any_number_operator(_any_number_call, Operator): ...
-
-class _random__packet(_random__from_call, Packet):
-    pass
-
-class _import__packet(_import__call, Packet):
-    default: _import__operator
-
-class _sum_packet(_sum_call, Packet):
-    default: _sum_operator
-
-class _type_packet(_type_call, Packet):
-    default: _type_operator
-
-class _Tensor__packet(_Tensor__call, Packet):
-    default: _Tensor__operator
-
-class _join__packet(_join__a_call, Packet):
-    a: _join__a_operator
-
-class _join_packet(_join__a__call, Packet):
-    _a: _join__a__operator
-
-class __t_packet(__t_call, Packet):
-    default: __t_operator
-
-class _t_packet(_t_call, Packet):
-    default: _t_operator
-
-class _where_packet(_where_self_call, Packet):
-    self: _where_self_operator
-
-class _any_number_packet(_any_number_call, Packet):
-    default: _any_number_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    random_: _random__packet
-    sum: _sum_packet
-    type: _type_packet
-    Tensor: _Tensor__packet
-    join_: _join__packet
-    join: _join_packet
-    _t: __t_packet
-    t: _t_packet
-    where: _where_packet
-    any_number: _any_number_packet
+    random_: _calls.Packet_self_from__to_generator_1064b3
+    sum: _calls.Packet_self_all_73bfce
+    type: _calls.Packet_self_int__float_5e2ccc
+    Tensor: _calls.Packet_modes__keys_99e05d
+    join_: _calls.Packet_self_b9876b
+    join: _calls.Packet_self_9bb744
+    _t: _calls.Packet_self_f14bd4
+    t: _calls.Packet_self_f14bd4
+    where: _calls.Packet_condition_self_other_1077b3
+    any_number: _calls.Packet_self_6fe941

@@ -8,9 +8,9 @@ from opwright.abi import Elementwise, Family
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
     "axpy": Elementwise(0, 1),
+    "axpy_": Elementwise(0, 1),
     "words": Elementwise(0),
     "rows": Elementwise(0),
     "compared": Elementwise(0, 1),
     "halve_": Elementwise(0),
-    "axpy_": Elementwise(0, 1),
 }

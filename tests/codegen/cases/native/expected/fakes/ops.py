@@ -15,6 +15,22 @@ def axpy_default(self: Tensor, y: Tensor, alpha: float) -> Tensor:
     return fake(place_of(self.array, y.array), rules.pointwise(self.array, y.array, accepts="floating"))
 
 
+# axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
+def axpy_out(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
+    place_of(self.array, y.array)
+    plan = rules.pointwise(self.array, y.array, accepts="floating")
+    plan.target(out)
+    return out
+
+
+# axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)
+def axpy_(self: Tensor, y: Tensor, alpha: float) -> Tensor:
+    place_of(self.array, y.array)
+    plan = rules.pointwise(self.array, y.array, accepts="floating")
+    plan.inplace(self)
+    return self
+
+
 # words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor status)
 def words(int_: Tensor, restrict: Tensor, n: bool, size: int, args: Tensor) -> tuple[Tensor, Tensor]:
     place = place_of(int_.array, restrict.array, args.array)
@@ -56,32 +72,16 @@ def compared_default(self: Tensor, other: Tensor) -> Tensor:
     return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
 
 
-# halve_(Tensor(a!) self) -> Tensor(a!)
-def halve_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    plan.inplace(self)
-    return self
-
-
-# axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
-    place_of(self.array, y.array)
-    plan = rules.pointwise(self.array, y.array, accepts="floating")
-    plan.target(out)
-    return out
-
-
-# axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)
-def axpy_(self: Tensor, y: Tensor, alpha: float) -> Tensor:
-    place_of(self.array, y.array)
-    plan = rules.pointwise(self.array, y.array, accepts="floating")
-    plan.inplace(self)
-    return self
-
-
 # compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def compared_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.target(out)
     return out
+
+
+# halve_(Tensor(a!) self) -> Tensor(a!)
+def halve_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array)
+    plan.inplace(self)
+    return self

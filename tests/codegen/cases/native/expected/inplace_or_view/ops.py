@@ -11,6 +11,32 @@ from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_w
 Kernel = Callable[..., Any]
 
 
+# axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
+def axpy_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, y, alpha, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
+# axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)
+def axpy_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, y: Tensor, alpha: float) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, y, alpha)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
 # step(Tensor(a!) param, Tensor grad, Tensor(b!)? state, Tensor? mask, *, int? count, float[] betas, Scalar by,
 #     Scalar? limit, str mode="sum", bool[]? which, int[2] size, Tensor(c!) out) -> Tensor(c!)
 def step(below: Kernel) -> Kernel:
@@ -39,6 +65,17 @@ def step(below: Kernel) -> Kernel:
     return kernel
 
 
+# compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def compared_out(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        check_writable(out)
+        below(self, other, out)
+        increment_version(out)
+        return out
+
+    return kernel
+
+
 # halve_(Tensor(a!) self) -> Tensor(a!)
 def halve_(below: Kernel) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
@@ -50,42 +87,5 @@ def halve_(below: Kernel) -> Kernel:
             storage = storage_of(self)
         storage.version += 1
         return self
-
-    return kernel
-
-
-# axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, y, alpha, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)
-def axpy_(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, y: Tensor, alpha: float) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, y, alpha)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-# compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def compared_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, other, out)
-        increment_version(out)
-        return out
 
     return kernel

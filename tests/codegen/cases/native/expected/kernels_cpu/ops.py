@@ -54,6 +54,59 @@ def axpy_default_arrays(self: NDArray[Any], y: NDArray[Any], alpha: float) -> An
     return axpy_default(wrap(self), wrap(y), alpha).array
 
 
+# axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
+def axpy_out(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, y.array, accepts="floating")
+        self_, y_ = plan.operands
+        target = plan.target(out)
+        plan.store(native.axpy(plan, self_, y_, alpha, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::axpy.out", "CPU")
+        raise
+
+
+# axpy_out where the C function takes the arrays as they are.
+def axpy_out_dense(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
+    try:
+        result = native.axpy.fast(self.array, y.array, alpha, out.array)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return axpy_out(self, y, alpha, out)
+        return out
+    return axpy_out(self, y, alpha, out)
+
+
+# axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)
+def axpy_(self: Tensor, y: Tensor, alpha: float) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, y.array, accepts="floating")
+        self_, y_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(native.axpy(plan, self_, y_, alpha, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::axpy_", "CPU")
+        raise
+
+
+# axpy_ where the C function takes the arrays as they are.
+def axpy__dense(self: Tensor, y: Tensor, alpha: float) -> Tensor:
+    try:
+        result = native.axpy.fast(self.array, y.array, alpha, None)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return axpy_(self, y, alpha)
+        self.array[...] = result
+        return self
+    return axpy_(self, y, alpha)
+
+
 # words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor status)
 def words(int_: Tensor, restrict: Tensor, n: bool, size: int, args: Tensor) -> tuple[Tensor, Tensor]:
     try:
@@ -216,6 +269,32 @@ def compared_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return compared_default(wrap(self), wrap(other)).array
 
 
+# compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def compared_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(native.compared(plan, self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::compared.out", "CPU")
+        raise
+
+
+# compared_out where the C function takes the arrays as they are.
+def compared_out_dense(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        result = native.compared.fast(self.array, other.array, out.array)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        if result is NotImplemented:
+            return compared_out(self, other, out)
+        return out
+    return compared_out(self, other, out)
+
+
 # halve_(Tensor(a!) self) -> Tensor(a!)
 def halve_(self: Tensor) -> Tensor:
     try:
@@ -241,82 +320,3 @@ def halve__dense(self: Tensor) -> Tensor:
         self.array[...] = result
         return self
     return halve_(self)
-
-
-# axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, y.array, accepts="floating")
-        self_, y_ = plan.operands
-        target = plan.target(out)
-        plan.store(native.axpy(plan, self_, y_, alpha, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::axpy.out", "CPU")
-        raise
-
-
-# axpy_out where the C function takes the arrays as they are.
-def axpy_out_dense(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
-    try:
-        result = native.axpy.fast(self.array, y.array, alpha, out.array)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result is NotImplemented:
-            return axpy_out(self, y, alpha, out)
-        return out
-    return axpy_out(self, y, alpha, out)
-
-
-# axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)
-def axpy_(self: Tensor, y: Tensor, alpha: float) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, y.array, accepts="floating")
-        self_, y_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(native.axpy(plan, self_, y_, alpha, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "demo::axpy_", "CPU")
-        raise
-
-
-# axpy_ where the C function takes the arrays as they are.
-def axpy__dense(self: Tensor, y: Tensor, alpha: float) -> Tensor:
-    try:
-        result = native.axpy.fast(self.array, y.array, alpha, None)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result is NotImplemented:
-            return axpy_(self, y, alpha)
-        self.array[...] = result
-        return self
-    return axpy_(self, y, alpha)
-
-
-# compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def compared_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(native.compared(plan, self_, other_, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::compared.out", "CPU")
-        raise
-
-
-# compared_out where the C function takes the arrays as they are.
-def compared_out_dense(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        result = native.compared.fast(self.array, other.array, out.array)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result is NotImplemented:
-            return compared_out(self, other, out)
-        return out
-    return compared_out(self, other, out)

@@ -16,6 +16,6 @@ __all__ = [
 ]
 
 class Namespace(
-    ops.Namespace,
+    ops._Namespace,
 ):
     """`opwright.ops.demo`."""

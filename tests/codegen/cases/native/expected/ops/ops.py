@@ -32,6 +32,23 @@ def axpy(self=NOT_GIVEN, y=NOT_GIVEN, *, alpha=1.0, **named):
     return find2(_axpy_default, self, y)(self, y, alpha)
 
 
+_axpy_ = declare("axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)", "generated inplace")
+
+
+@function_of(Overloaded(_axpy_), _axpy_)
+def axpy_(self=NOT_GIVEN, y=NOT_GIVEN, *, alpha=1.0, **named):
+    """Return alpha * x + y, */ int evil_one; /* and no more.
+
+    /* int evil_two; */ ??/ "quoted" 'so' %s \\
+    / int evil_three; //\\
+    """
+    if named:
+        return _axpy_.call_given((self, y, alpha), named)
+    if type(alpha) is not float:
+        alpha = _axpy_.convert(2, alpha)
+    return find2(_axpy_, self, y)(self, y, alpha)
+
+
 _words = declare(
     "words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor status)",
     dtypes="bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float32 float64 complex64 complex128",
@@ -128,20 +145,3 @@ def halve_(self=NOT_GIVEN, **named):
     if named:
         return _halve_.call_given((self,), named)
     return find1(_halve_, self)(self)
-
-
-_axpy_ = declare("axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_axpy_), _axpy_)
-def axpy_(self=NOT_GIVEN, y=NOT_GIVEN, *, alpha=1.0, **named):
-    """Return alpha * x + y, */ int evil_one; /* and no more.
-
-    /* int evil_two; */ ??/ "quoted" 'so' %s \\
-    / int evil_three; //\\
-    """
-    if named:
-        return _axpy_.call_given((self, y, alpha), named)
-    if type(alpha) is not float:
-        alpha = _axpy_.convert(2, alpha)
-    return find2(_axpy_, self, y)(self, y, alpha)

@@ -3,24 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Scalar, Tensor
 
-__all__ = [
-    "axpy",
-    "axpy_",
-    "compared",
-    "halve_",
-    "rows",
-    "step",
-    "words",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 class words_result(NamedTuple, Generic[A]):
     type: A
@@ -48,6 +38,16 @@ def axpy(self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A:
     / int evil_three; //\\
     """
 
+@overload
+def axpy_(self: A, y: TensorLike, *, alpha: float = 1.0) -> A:
+    """Return alpha * x + y, */ int evil_one; /* and no more.
+
+    /* int evil_two; */ ??/ "quoted" 'so' %s \\
+    / int evil_three; //\\
+    """
+
+@overload
+def axpy_(input: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
 @overload
 def words(int_: A, restrict: A, n: bool, size: int, args_: A) -> words_result[A]: ...
 @overload
@@ -95,147 +95,14 @@ def compared(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 def halve_(self: A) -> A: ...
 @overload
 def halve_(input: A) -> A: ...
-@overload
-def axpy_(self: A, y: TensorLike, *, alpha: float = 1.0) -> A:
-    """Return alpha * x + y, */ int evil_one; /* and no more.
 
-    /* int evil_two; */ ??/ "quoted" 'so' %s \\
-    / int evil_three; //\\
-    """
-
-@overload
-def axpy_(input: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
-
-class _axpy_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, y: A, *, alpha: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
-
-class _words_call:
-    @overload
-    def __call__(_op, int_: A, restrict: A, n: bool, size: int, args_: A) -> words_result[A]: ...
-    @overload
-    def __call__(
-        _op, int_: Tensor, restrict: TensorLike, n: bool, size: int, args_: TensorLike
-    ) -> words_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, int_: NDArray[Any], restrict: Tensor, n: bool, size: int, args_: TensorLike
-    ) -> words_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, int_: NDArray[Any], restrict: NDArray[Any], n: bool, size: int, args_: Tensor
-    ) -> words_result[Tensor]: ...
-
-class _words_operator(_words_call, Operator): ...
-
-class _rows_call:
-    @overload
-    def __call__(_op, a: A, a_shape: A, _b: int) -> A: ...
-    @overload
-    def __call__(_op, a: Tensor, a_shape: TensorLike, _b: int) -> Tensor: ...
-    @overload
-    def __call__(_op, a: NDArray[Any], a_shape: Tensor, _b: int) -> Tensor: ...
-
-class _rows_operator(_rows_call, Operator): ...
-
-class _step_call:
-    def __call__(
-        _op,
-        param: A,
-        grad: TensorLike,
-        state: A | None,
-        mask: TensorLike | None,
-        *,
-        count: int | None,
-        betas: Sequence[float],
-        by: Scalar,
-        limit: Scalar | None,
-        mode: str = "sum",
-        which: Sequence[bool] | None,
-        size: Sequence[int] | int,
-        out: A,
-    ) -> A: ...
-
-class _step_operator(_step_call, Operator): ...
-
-class _compared_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _halve__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _halve__operator(_halve__call, Operator): ...
-
-class _axpy_out_operator(Operator):
-    def __call__(_op, self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-
-class _axpy__call:
-    def __call__(_op, self: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
-
-class _axpy__operator(_axpy__call, Operator): ...
-
-class _compared_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _axpy_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, y: A, *, alpha: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-
-class _axpy_packet(_axpy_packet_call):
-    default: _axpy_default_operator
-    out: _axpy_out_operator
-
-class _words_packet(_words_call, Packet):
-    default: _words_operator
-
-class _rows_packet(_rows_call, Packet):
-    default: _rows_operator
-
-class _step_packet(_step_call, Packet):
-    default: _step_operator
-
-class _compared_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _compared_packet(_compared_packet_call):
-    default: _compared_default_operator
-    out: _compared_out_operator
-
-class _halve__packet(_halve__call, Packet):
-    default: _halve__operator
-
-class _axpy__packet(_axpy__call, Packet):
-    default: _axpy__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    axpy: _axpy_packet
-    words: _words_packet
-    rows: _rows_packet
-    step: _step_packet
-    compared: _compared_packet
-    halve_: _halve__packet
-    axpy_: _axpy__packet
+    axpy: _calls.Packet_self_y_alpha_out_c9ca8d
+    axpy_: _calls.Packet_self_y_alpha_cd207d
+    words: _calls.Packet_int__restrict_n_size_args_598324
+    rows: _calls.Packet_a_a_shape__b_1ee36b
+    step: _calls.Packet_param_grad_state_mask_count_betas_f8c2b4
+    compared: _calls.Packet_self_other_out_e8ceca
+    halve_: _calls.Packet_self_f14bd4

@@ -8,12 +8,12 @@ from opwright.abi import Elementwise, Family
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
     "add.Tensor": Elementwise(0, 1),
+    "add_.Tensor": Elementwise(0, 1),
     "add.Scalar": Elementwise(0),
+    "add_.Scalar": Elementwise(0),
     "exp": Elementwise(0),
+    "exp_": Elementwise(0),
     "less": Elementwise(0, 1),
     "swish": Elementwise(0),
     "lerp": Elementwise(0, 1, 2),
-    "add_.Tensor": Elementwise(0, 1),
-    "add_.Scalar": Elementwise(0),
-    "exp_": Elementwise(0),
 }

@@ -31,6 +31,39 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
+# add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, alpha=alpha)
+    plan.target(out)
+    return out
+
+
+# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, alpha=alpha)
+    plan.inplace(self)
+    return self
+
+
+# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        alpha != 1
+        or alpha is True
+        or other_.dtype is not self_.dtype
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+        or self_.base is not None
+        or other_.base is not None
+    ):
+        return add__Tensor(self, other, alpha)
+    return self
+
+
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, other, alpha=alpha))
@@ -49,6 +82,33 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
+# add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
+def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, other, alpha=alpha)
+    plan.target(out)
+    return out
+
+
+# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    plan = rules.pointwise(self.array, other, alpha=alpha)
+    plan.inplace(self)
+    return self
+
+
+# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return add__Scalar(self, other, alpha)
+    return self
+
+
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
@@ -60,6 +120,28 @@ def exp_default_dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return exp_default(self)
     return fake_like(self_, self_.dtype)
+
+
+# exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def exp_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan.target(out)
+    return out
+
+
+# exp_(Tensor(a!) self) -> Tensor(a!)
+def exp_(self: Tensor) -> Tensor:
+    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan.inplace(self)
+    return self
+
+
+# exp_(Tensor(a!) self) -> Tensor(a!)
+def exp__dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return exp_(self)
+    return self
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -101,85 +183,3 @@ def swish_dense(self: Tensor, beta: float) -> Tensor:
 def lerp(start: Tensor, end: Tensor, weight: Tensor | None) -> Tensor:
     weight_ = None if weight is None else weight.array
     return fake(place_of(start.array, end.array, weight_), rules.pointwise(start.array, end.array, weight_))
-
-
-# add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    plan.target(out)
-    return out
-
-
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    plan.inplace(self)
-    return self
-
-
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        alpha != 1
-        or alpha is True
-        or other_.dtype is not self_.dtype
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-        or self_.base is not None
-        or other_.base is not None
-    ):
-        return add__Tensor(self, other, alpha)
-    return self
-
-
-# add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    plan.target(out)
-    return out
-
-
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    plan.inplace(self)
-    return self
-
-
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add__Scalar(self, other, alpha)
-    return self
-
-
-# exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def exp_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    plan.target(out)
-    return out
-
-
-# exp_(Tensor(a!) self) -> Tensor(a!)
-def exp_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    plan.inplace(self)
-    return self
-
-
-# exp_(Tensor(a!) self) -> Tensor(a!)
-def exp__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_(self)
-    return self

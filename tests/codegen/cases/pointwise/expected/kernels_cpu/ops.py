@@ -85,6 +85,75 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
+add_out_forms = KnownForms()
+
+
+# add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha)
+            add_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::add.out", "CPU")
+        raise
+
+
+add__Tensor_forms = KnownForms()
+
+
+# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
+        form = add__Tensor_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, alpha=alpha)
+            add__Tensor_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::add_.Tensor", "CPU")
+        raise
+
+
+# add__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
+        or alpha is True
+        or other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
+        return add__Tensor(self, other, alpha)
+    try:
+        np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
+
+
 def add_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
     return np.add(self, other if alpha == 1 else np.multiply(other, alpha))
 
@@ -146,6 +215,71 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     return add_Scalar(wrap(self), other, alpha).array
 
 
+add_Scalar_out_forms = KnownForms()
+
+
+# add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
+def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add_Scalar_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha)
+            add_Scalar_out_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::add.Scalar_out", "CPU")
+        raise
+
+
+add__Scalar_forms = KnownForms()
+
+
+# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
+        form = add__Scalar_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other, alpha=alpha)
+            add__Scalar_forms.learn_plan(key, plan, self_, other)
+        else:
+            plan = Plan(form, (self_, other))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::add_.Scalar", "CPU")
+        raise
+
+
+# add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return add__Scalar(self, other, alpha)
+    try:
+        np.add(self_, other, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
+
+
 exp_default_forms = KnownForms("T", np.exp, (0,))
 
 
@@ -200,6 +334,66 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
             return exp_default(wrap(self)).array
         return result if type(result) is ndarray else np.asarray(result)
     return exp_default(wrap(self)).array
+
+
+exp_out_forms = KnownForms()
+
+
+# exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def exp_out(self: Tensor, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            exp_out_forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.exp(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::exp.out", "CPU")
+        raise
+
+
+exp__forms = KnownForms()
+
+
+# exp_(Tensor(a!) self) -> Tensor(a!)
+def exp_(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            exp__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.exp(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::exp_", "CPU")
+        raise
+
+
+# exp_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def exp__dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return exp_(self)
+    try:
+        np.exp(self_, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 less_forms = KnownForms("TT", np.less, (0, 1))
@@ -348,197 +542,3 @@ def lerp(start: Tensor, end: Tensor, weight: Tensor | None) -> Tensor:
     except Exception as error:
         name_kernel(error, "demo::lerp", "CPU")
         raise
-
-
-add_out_forms = KnownForms()
-
-
-# add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
-        form = add_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
-            add_out_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::add.out", "CPU")
-        raise
-
-
-add__Tensor_forms = KnownForms()
-
-
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
-        form = add__Tensor_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
-            add__Tensor_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "demo::add_.Tensor", "CPU")
-        raise
-
-
-# add__Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        (alpha != 1 and (type(alpha) is not float or not -1e38 < alpha < 1e38 or self_.dtype not in DTYPES_FC))
-        or alpha is True
-        or other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return add__Tensor(self, other, alpha)
-    try:
-        np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return add__Tensor(self, other, alpha)
-
-
-add_Scalar_out_forms = KnownForms()
-
-
-# add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
-        form = add_Scalar_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
-            add_Scalar_out_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::add.Scalar_out", "CPU")
-        raise
-
-
-add__Scalar_forms = KnownForms()
-
-
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
-        form = add__Scalar_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
-            add__Scalar_forms.learn_plan(key, plan, self_, other)
-        else:
-            plan = Plan(form, (self_, other))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "demo::add_.Scalar", "CPU")
-        raise
-
-
-# add__Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add__Scalar(self, other, alpha)
-    try:
-        np.add(self_, other, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return add__Scalar(self, other, alpha)
-
-
-exp_out_forms = KnownForms()
-
-
-# exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def exp_out(self: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = exp_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
-            exp_out_forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.target(out)
-        plan.store(np.exp(self_, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::exp.out", "CPU")
-        raise
-
-
-exp__forms = KnownForms()
-
-
-# exp_(Tensor(a!) self) -> Tensor(a!)
-def exp_(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = exp__forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
-            exp__forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.exp(self_, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "demo::exp_", "CPU")
-        raise
-
-
-# exp_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_(self)
-    try:
-        np.exp(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return exp_(self)

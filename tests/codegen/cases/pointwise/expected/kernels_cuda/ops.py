@@ -44,72 +44,6 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return add_Tensor(self, other, alpha)
 
 
-# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
-        self_, other_ = plan.operands
-        return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
-    except Exception as error:
-        name_kernel(error, "demo::add.Scalar", "CUDA")
-        raise
-
-
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = cp.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
-
-
-# less(Tensor self, Tensor other) -> Tensor
-def less(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-        self_, other_ = plan.operands
-        return new_result(plan, cp.less(self_, other_))
-    except Exception as error:
-        name_kernel(error, "demo::less", "CUDA")
-        raise
-
-
-# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def less_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return less(self, other)
-    try:
-        result = cp.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return less(self, other)
-
-
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
@@ -157,6 +91,41 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     return add__Tensor(self, other, alpha)
 
 
+# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
+    except Exception as error:
+        name_kernel(error, "demo::add.Scalar", "CUDA")
+        raise
+
+
+# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    self_ = self.array
+    if (
+        alpha != 1
+        or alpha is True
+        or self_.dtype not in DTYPES_FC
+        or (type(other) is not float and type(other) is not int)
+    ):
+        return add_Scalar(self, other, alpha)
+    try:
+        result = cp.add(self_, other)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
+
+
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
@@ -200,3 +169,34 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     else:
         return self
     return add__Scalar(self, other, alpha)
+
+
+# less(Tensor self, Tensor other) -> Tensor
+def less(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::less", "CUDA")
+        raise
+
+
+# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def less_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
+        return less(self, other)
+    try:
+        result = cp.less(self_, other_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return less(self, other)

@@ -49,48 +49,6 @@ def add(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     return find2(_add, self, other)(self, other, alpha)
 
 
-_exp, _exp_default = declare.alone("exp(Tensor self) -> Tensor", out="out", out_tags="generated out")
-
-
-@function_of(_exp, _exp_default)
-def exp(self=NOT_GIVEN, **named):
-    if named:
-        return _exp.call_given((self,), named)
-    return find1(_exp_default, self)(self)
-
-
-_less = declare("less(Tensor self, Tensor other) -> Tensor")
-
-
-@function_of(Overloaded(_less), _less)
-def less(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _less.call_given((self, other), named)
-    return find2(_less, self, other)(self, other)
-
-
-_swish = declare("swish(Tensor self, float beta=1.0) -> Tensor")
-
-
-@function_of(Overloaded(_swish), _swish)
-def swish(self=NOT_GIVEN, beta=1.0, **named):
-    if named:
-        return _swish.call_given((self, beta), named)
-    if type(beta) is not float:
-        beta = _swish.convert(1, beta)
-    return find1(_swish, self)(self, beta)
-
-
-_lerp = declare("lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor")
-
-
-@function_of(Overloaded(_lerp), _lerp)
-def lerp(start=NOT_GIVEN, end=NOT_GIVEN, weight=None, **named):
-    if named:
-        return _lerp.call_given((start, end, weight), named)
-    return find_some(_lerp, (start, end), weight)(start, end, weight)
-
-
 _add__Tensor = declare(
     "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "generated inplace"
 )
@@ -128,6 +86,16 @@ def add_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
     return find2(_add_, self, other)(self, other, alpha)
 
 
+_exp, _exp_default = declare.alone("exp(Tensor self) -> Tensor", out="out", out_tags="generated out")
+
+
+@function_of(_exp, _exp_default)
+def exp(self=NOT_GIVEN, **named):
+    if named:
+        return _exp.call_given((self,), named)
+    return find1(_exp_default, self)(self)
+
+
 _exp_ = declare("exp_(Tensor(a!) self) -> Tensor(a!)", "generated inplace")
 
 
@@ -136,3 +104,35 @@ def exp_(self=NOT_GIVEN, **named):
     if named:
         return _exp_.call_given((self,), named)
     return find1(_exp_, self)(self)
+
+
+_less = declare("less(Tensor self, Tensor other) -> Tensor")
+
+
+@function_of(Overloaded(_less), _less)
+def less(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _less.call_given((self, other), named)
+    return find2(_less, self, other)(self, other)
+
+
+_swish = declare("swish(Tensor self, float beta=1.0) -> Tensor")
+
+
+@function_of(Overloaded(_swish), _swish)
+def swish(self=NOT_GIVEN, beta=1.0, **named):
+    if named:
+        return _swish.call_given((self, beta), named)
+    if type(beta) is not float:
+        beta = _swish.convert(1, beta)
+    return find1(_swish, self)(self, beta)
+
+
+_lerp = declare("lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor")
+
+
+@function_of(Overloaded(_lerp), _lerp)
+def lerp(start=NOT_GIVEN, end=NOT_GIVEN, weight=None, **named):
+    if named:
+        return _lerp.call_given((start, end, weight), named)
+    return find_some(_lerp, (start, end), weight)(start, end, weight)

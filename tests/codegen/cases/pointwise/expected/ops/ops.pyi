@@ -2,24 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Scalar, Tensor
 
-__all__ = [
-    "add",
-    "add_",
-    "exp",
-    "exp_",
-    "lerp",
-    "less",
-    "swish",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def add(self: A, other: A, *, alpha: Scalar = 1) -> A: ...
@@ -42,11 +32,27 @@ def add(self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A:
 @overload
 def add(self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
 @overload
+def add_(self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(input: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(x1: A, x2: TensorLike, *, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(input: A, other: Scalar, alpha: Scalar = 1) -> A: ...
+@overload
+def add_(x1: A, x2: Scalar, alpha: Scalar = 1) -> A: ...
+@overload
 def exp(self: A) -> A: ...
 @overload
 def exp(input: A) -> A: ...
 @overload
 def exp(self: TensorLike, *, out: A) -> A: ...
+@overload
+def exp_(self: A) -> A: ...
+@overload
+def exp_(input: A) -> A: ...
 @overload
 def less(self: A, other: A) -> A: ...
 @overload
@@ -69,159 +75,19 @@ def lerp(start: Tensor, end: TensorLike, weight: TensorLike | None = None) -> Te
 def lerp(start: NDArray[Any], end: Tensor, weight: TensorLike | None = None) -> Tensor: ...
 @overload
 def lerp(start: NDArray[Any], end: NDArray[Any], weight: Tensor) -> Tensor: ...
-@overload
-def add_(self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(input: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(x1: A, x2: TensorLike, *, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(input: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-@overload
-def add_(x1: A, x2: Scalar, alpha: Scalar = 1) -> A: ...
-@overload
-def exp_(self: A) -> A: ...
-@overload
-def exp_(input: A) -> A: ...
 
-class _add_Tensor_call:
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
+add_Tensor: _calls.Call_self_other_alpha_36c536
+add__Tensor: _calls.Call_self_other_alpha_0f49d5
+add_Scalar: _calls.Call_self_other_alpha_ad731d
+add__Scalar: _calls.Call_self_other_alpha_ad731d
 
-class _add_Tensor_operator(_add_Tensor_call, Operator): ...
-
-add_Tensor: _add_Tensor_call
-
-class _add_Scalar_call:
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-
-class _add_Scalar_operator(_add_Scalar_call, Operator): ...
-
-add_Scalar: _add_Scalar_call
-
-class _exp_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _less_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _less_operator(_less_call, Operator): ...
-
-class _swish_call:
-    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
-
-class _swish_operator(_swish_call, Operator): ...
-
-class _lerp_call:
-    @overload
-    def __call__(_op, start: A, end: A, weight: A | None = None) -> A: ...
-    @overload
-    def __call__(_op, start: Tensor, end: TensorLike, weight: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, start: NDArray[Any], end: Tensor, weight: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, start: NDArray[Any], end: NDArray[Any], weight: Tensor) -> Tensor: ...
-
-class _lerp_operator(_lerp_call, Operator): ...
-
-class _add_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-
-class _add__Tensor_call:
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-
-class _add__Tensor_operator(_add__Tensor_call, Operator): ...
-
-add__Tensor: _add__Tensor_call
-
-class _add_Scalar_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
-
-class _add__Scalar_call:
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-
-class _add__Scalar_operator(_add__Scalar_call, Operator): ...
-
-add__Scalar: _add__Scalar_call
-
-class _exp_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _exp__operator(_exp__call, Operator): ...
-
-class _add_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
-
-class _add_packet(_add_packet_call):
-    Tensor: _add_Tensor_operator
-    Scalar: _add_Scalar_operator
-    out: _add_out_operator
-    Scalar_out: _add_Scalar_out_operator
-
-class _exp_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _exp_packet(_exp_packet_call):
-    default: _exp_default_operator
-    out: _exp_out_operator
-
-class _less_packet(_less_call, Packet):
-    default: _less_operator
-
-class _swish_packet(_swish_call, Packet):
-    default: _swish_operator
-
-class _lerp_packet(_lerp_call, Packet):
-    default: _lerp_operator
-
-class _add__packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-
-class _add__packet(_add__packet_call):
-    Tensor: _add__Tensor_operator
-    Scalar: _add__Scalar_operator
-
-class _exp__packet(_exp__call, Packet):
-    default: _exp__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    add: _add_packet
-    exp: _exp_packet
-    less: _less_packet
-    swish: _swish_packet
-    lerp: _lerp_packet
-    add_: _add__packet
-    exp_: _exp__packet
+    add: _calls.Packet_self_other_alpha_out_1ff79d
+    add_: _calls.Packet_self_other_alpha_a93844
+    exp: _calls.Packet_self_out_2db244
+    exp_: _calls.Packet_self_f14bd4
+    less: _calls.Packet_self_other_34a0d2
+    swish: _calls.Packet_self_beta_3bab43
+    lerp: _calls.Packet_start_end_weight_dfade1

@@ -8,9 +8,9 @@ from opwright.abi import Elementwise, Family
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
     "mul": Elementwise(0, 1),
-    "exp": Elementwise(0),
-    "less": Elementwise(0, 1),
     "mul_": Elementwise(0, 1),
+    "exp": Elementwise(0),
     "exp_": Elementwise(0),
+    "less": Elementwise(0, 1),
     "less_": Elementwise(0, 1),
 }

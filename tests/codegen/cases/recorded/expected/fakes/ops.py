@@ -23,41 +23,6 @@ def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
     return fake_like(self_, self_.dtype)
 
 
-# exp(Tensor self) -> Tensor
-def exp(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# exp(Tensor self) -> Tensor
-def exp_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp(self)
-    return fake_like(self_, self_.dtype)
-
-
-# less(Tensor self, Tensor other) -> Tensor
-def less(self: Tensor, other: Tensor) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
-    )
-
-
-# less(Tensor self, Tensor other) -> Tensor
-def less_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or other_.shape != self_.shape
-        or other_.place is not self_.place
-    ):
-        return less(self, other)
-    return fake_like(self_, dtypes.bool_)
-
-
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
@@ -89,6 +54,19 @@ def mul__dense(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+# exp(Tensor self) -> Tensor
+def exp(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
+
+
+# exp(Tensor self) -> Tensor
+def exp_dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return exp(self)
+    return fake_like(self_, self_.dtype)
+
+
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
@@ -102,6 +80,28 @@ def exp__dense(self: Tensor) -> Tensor:
     if self_.dtype not in DTYPES_FC:
         return exp_(self)
     return self
+
+
+# less(Tensor self, Tensor other) -> Tensor
+def less(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating"),
+    )
+
+
+# less(Tensor self, Tensor other) -> Tensor
+def less_dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or other_.shape != self_.shape
+        or other_.place is not self_.place
+    ):
+        return less(self, other)
+    return fake_like(self_, dtypes.bool_)
 
 
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)

@@ -20,29 +20,6 @@ from opwright.abi import (
 Kernel = Callable[..., Any]
 
 
-# shift(Tensor(a) self, int dim) -> Tensor(a)
-def shift(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        return mark_view(below(self, dim))
-
-    return kernel
-
-
-# shift_(Tensor(a!) self, int dim) -> Tensor(a!)
-def shift_(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, dim)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(below: Kernel) -> Kernel:
     def kernel(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
@@ -90,6 +67,29 @@ def less_(below: Kernel) -> Kernel:
         if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
             check_writable(self)
         below(self, other)
+        extra = self.extra
+        if extra is None or (storage := extra.storage) is None:
+            storage = storage_of(self)
+        storage.version += 1
+        return self
+
+    return kernel
+
+
+# shift(Tensor(a) self, int dim) -> Tensor(a)
+def shift(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int) -> Tensor:
+        return mark_view(below(self, dim))
+
+    return kernel
+
+
+# shift_(Tensor(a!) self, int dim) -> Tensor(a!)
+def shift_(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, dim: int) -> Tensor:
+        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
+            check_writable(self)
+        below(self, dim)
         extra = self.extra
         if extra is None or (storage := extra.storage) is None:
             storage = storage_of(self)

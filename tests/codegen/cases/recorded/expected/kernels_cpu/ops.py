@@ -86,6 +86,73 @@ def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     return mul_default(wrap(self), wrap(other)).array
 
 
+mul_out_forms = KnownForms()
+
+
+# mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul_out_forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_)
+            mul_out_forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::mul.out", "CPU")
+        raise
+
+
+mul__forms = KnownForms()
+
+
+# mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def mul_(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = mul__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_)
+            mul__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::mul_", "CPU")
+        raise
+
+
+# mul_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def mul__dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
+        return mul_(self, other)
+    try:
+        np.multiply(self_, other_, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return mul_(self, other)
+
+
 exp_forms = KnownForms("T", np.exp, (0,))
 
 
@@ -140,6 +207,43 @@ def exp_arrays(self: NDArray[Any]) -> Any:
             return exp(wrap(self)).array
         return result if type(result) is ndarray else np.asarray(result)
     return exp(wrap(self)).array
+
+
+exp__forms = KnownForms()
+
+
+# exp_(Tensor(a!) self) -> Tensor(a!)
+def exp_(self: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        key = (self_.shape, self_.strides, self_.dtype)
+        form = exp__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, kind="int_to_float")
+            exp__forms.learn_plan(key, plan, self_)
+        else:
+            plan = Plan(form, (self_,))
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.exp(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::exp_", "CPU")
+        raise
+
+
+# exp_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def exp__dense(self: Tensor) -> Tensor:
+    self_ = self.array
+    if self_.dtype not in DTYPES_FC:
+        return exp_(self)
+    try:
+        np.exp(self_, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 less_forms = KnownForms("TT", np.less, (0, 1))
@@ -199,6 +303,50 @@ def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     else:
         return result if type(result) is ndarray else np.asarray(result)
     return less(wrap(self), wrap(other)).array
+
+
+less__forms = KnownForms()
+
+
+# less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def less_(self: Tensor, other: Tensor) -> Tensor:
+    try:
+        self_ = self.array
+        other_ = other.array
+        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
+        form = less__forms.get(key)
+        if form is None:
+            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            less__forms.learn_plan(key, plan, self_, other_)
+        else:
+            plan = Plan(form, (self_, other_))
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.less(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::less_", "CPU")
+        raise
+
+
+# less_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
+def less__dense(self: Tensor, other: Tensor) -> Tensor:
+    self_ = self.array
+    other_ = other.array
+    if (
+        other_.dtype is not self_.dtype
+        or self_.dtype not in DTYPES_BIUF
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
+        return less_(self, other)
+    try:
+        np.less(self_, other_, self_)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    else:
+        return self
+    return less_(self, other)
 
 
 # scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor
@@ -280,151 +428,3 @@ def cast(self: Tensor, dtype: DType | None) -> Tensor:
     except Exception as error:
         name_kernel(error, "demo::cast", "CPU")
         raise
-
-
-mul_out_forms = KnownForms()
-
-
-# mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = mul_out_forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_)
-            mul_out_forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.target(out)
-        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-        return out
-    except Exception as error:
-        name_kernel(error, "demo::mul.out", "CPU")
-        raise
-
-
-mul__forms = KnownForms()
-
-
-# mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def mul_(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = mul__forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_)
-            mul__forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "demo::mul_", "CPU")
-        raise
-
-
-# mul_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return mul_(self, other)
-    try:
-        np.multiply(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return mul_(self, other)
-
-
-exp__forms = KnownForms()
-
-
-# exp_(Tensor(a!) self) -> Tensor(a!)
-def exp_(self: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        key = (self_.shape, self_.strides, self_.dtype)
-        form = exp__forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
-            exp__forms.learn_plan(key, plan, self_)
-        else:
-            plan = Plan(form, (self_,))
-        (self_,) = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.exp(self_, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "demo::exp_", "CPU")
-        raise
-
-
-# exp_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_(self)
-    try:
-        np.exp(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return exp_(self)
-
-
-less__forms = KnownForms()
-
-
-# less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def less_(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        self_ = self.array
-        other_ = other.array
-        key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
-        form = less__forms.get(key)
-        if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
-            less__forms.learn_plan(key, plan, self_, other_)
-        else:
-            plan = Plan(form, (self_, other_))
-        self_, other_ = plan.operands
-        target = plan.inplace(self)
-        plan.store(np.less(self_, other_, out=plan.out(target)), target)
-        return self
-    except Exception as error:
-        name_kernel(error, "demo::less_", "CPU")
-        raise
-
-
-# less_ where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def less__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or self_.dtype not in DTYPES_BIUF
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return less_(self, other)
-    try:
-        np.less(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return less_(self, other)

@@ -8,7 +8,7 @@ name. Here is where each function is that users call; other names are looked for
 from opwright.abi import functions_of
 
 NAMES: dict[str, str] = {
-    "ops": "mul exp less scale join pick halves pieces shift shift_ cast mul_ exp_ less_",
+    "ops": "cast exp exp_ halves join less less_ mul mul_ pick pieces scale shift shift_",
 }
 FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [

@@ -30,6 +30,16 @@ def mul(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     return find2(_mul_default, self, other)(self, other)
 
 
+_mul_ = declare("mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "generated inplace")
+
+
+@function_of(Overloaded(_mul_), _mul_)
+def mul_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _mul_.call_given((self, other), named)
+    return find2(_mul_, self, other)(self, other)
+
+
 _exp = declare("exp(Tensor self) -> Tensor")
 
 
@@ -40,6 +50,16 @@ def exp(self=NOT_GIVEN, **named):
     return find1(_exp, self)(self)
 
 
+_exp_ = declare("exp_(Tensor(a!) self) -> Tensor(a!)", "generated inplace")
+
+
+@function_of(Overloaded(_exp_), _exp_)
+def exp_(self=NOT_GIVEN, **named):
+    if named:
+        return _exp_.call_given((self,), named)
+    return find1(_exp_, self)(self)
+
+
 _less = declare("less(Tensor self, Tensor other) -> Tensor")
 
 
@@ -48,6 +68,16 @@ def less(self=NOT_GIVEN, other=NOT_GIVEN, **named):
     if named:
         return _less.call_given((self, other), named)
     return find2(_less, self, other)(self, other)
+
+
+_less_ = declare("less_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "generated inplace")
+
+
+@function_of(Overloaded(_less_), _less_)
+def less_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
+    if named:
+        return _less_.call_given((self, other), named)
+    return find2(_less_, self, other)(self, other)
 
 
 _scale = declare("scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor")
@@ -145,33 +175,3 @@ def cast(self=NOT_GIVEN, dtype=None, **named):
     if dtype is not None and not is_dtype(dtype):
         dtype = _cast.convert(1, dtype)
     return find1(_cast, self)(self, dtype)
-
-
-_mul_ = declare("mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_mul_), _mul_)
-def mul_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _mul_.call_given((self, other), named)
-    return find2(_mul_, self, other)(self, other)
-
-
-_exp_ = declare("exp_(Tensor(a!) self) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_exp_), _exp_)
-def exp_(self=NOT_GIVEN, **named):
-    if named:
-        return _exp_.call_given((self,), named)
-    return find1(_exp_, self)(self)
-
-
-_less_ = declare("less_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_less_), _less_)
-def less_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _less_.call_given((self, other), named)
-    return find2(_less_, self, other)(self, other)

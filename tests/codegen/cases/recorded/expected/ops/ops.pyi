@@ -3,31 +3,14 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Tensor
 
-__all__ = [
-    "cast",
-    "exp",
-    "exp_",
-    "halves",
-    "join",
-    "less",
-    "less_",
-    "mul",
-    "mul_",
-    "pick",
-    "pieces",
-    "scale",
-    "shift",
-    "shift_",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 class pick_result(NamedTuple, Generic[A]):
     values: A
@@ -50,9 +33,19 @@ def mul(self: NDArray[Any], other: Tensor) -> Tensor: ...
 @overload
 def mul(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 @overload
+def mul_(self: A, other: TensorLike) -> A: ...
+@overload
+def mul_(input: A, other: TensorLike) -> A: ...
+@overload
+def mul_(x1: A, x2: TensorLike) -> A: ...
+@overload
 def exp(self: A) -> A: ...
 @overload
 def exp(input: A) -> A: ...
+@overload
+def exp_(self: A) -> A: ...
+@overload
+def exp_(input: A) -> A: ...
 @overload
 def less(self: A, other: A) -> A: ...
 @overload
@@ -63,6 +56,12 @@ def less(x1: A, x2: A) -> A: ...
 def less(self: Tensor, other: TensorLike) -> Tensor: ...
 @overload
 def less(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
+def less_(self: A, other: TensorLike) -> A: ...
+@overload
+def less_(input: A, other: TensorLike) -> A: ...
+@overload
+def less_(x1: A, x2: TensorLike) -> A: ...
 @overload
 def scale(self: A, from_: float, bias: A | None = None, noise: A | None = None, mask: A | None = None) -> A: ...
 @overload
@@ -130,226 +129,25 @@ def shift_(a: A, axis: int) -> A: ...
 def cast(self: A, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def cast(input: A, dtype: DTypeLike | None = None) -> A: ...
-@overload
-def mul_(self: A, other: TensorLike) -> A: ...
-@overload
-def mul_(input: A, other: TensorLike) -> A: ...
-@overload
-def mul_(x1: A, x2: TensorLike) -> A: ...
-@overload
-def exp_(self: A) -> A: ...
-@overload
-def exp_(input: A) -> A: ...
-@overload
-def less_(self: A, other: TensorLike) -> A: ...
-@overload
-def less_(input: A, other: TensorLike) -> A: ...
-@overload
-def less_(x1: A, x2: TensorLike) -> A: ...
 
-class _mul_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+pieces_default: _calls.Call_self_size_ea570c
 
-class _exp_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _exp_operator(_exp_call, Operator): ...
-
-class _less_call:
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _less_operator(_less_call, Operator): ...
-
-class _scale_call:
-    @overload
-    def __call__(
-        _op, self: A, from_: float, bias: A | None = None, noise: A | None = None, mask: A | None = None
-    ) -> A: ...
-    @overload
-    def __call__(
-        _op,
-        self: Tensor,
-        from_: float,
-        bias: TensorLike | None = None,
-        noise: TensorLike | None = None,
-        mask: TensorLike | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: NDArray[Any],
-        from_: float,
-        bias: Tensor,
-        noise: TensorLike | None = None,
-        mask: TensorLike | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: NDArray[Any],
-        from_: float,
-        bias: NDArray[Any] | None = None,
-        *,
-        noise: Tensor,
-        mask: TensorLike | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op,
-        self: NDArray[Any],
-        from_: float,
-        bias: NDArray[Any] | None = None,
-        noise: NDArray[Any] | None = None,
-        *,
-        mask: Tensor,
-    ) -> Tensor: ...
-
-class _scale_operator(_scale_call, Operator): ...
-
-class _join_call:
-    @overload
-    def __call__(_op, tensors: Sequence[A], last: A | None = None, shape: int = 0) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[Tensor], last: TensorLike | None = None, shape: int = 0) -> Tensor: ...
-    @overload
-    def __call__(_op, tensors: Sequence[NDArray[Any]], last: Tensor, shape: int = 0) -> Tensor: ...
-
-class _join_operator(_join_call, Operator): ...
-
-class _pick_call:
-    @overload
-    def __call__(_op, self: A, indices: Sequence[A | None]) -> pick_result[A]: ...
-    @overload
-    def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> pick_result[Tensor]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> pick_result[Tensor]: ...
-
-class _pick_operator(_pick_call, Operator): ...
-
-class _halves_call:
-    def __call__(_op, self: A) -> halves_result[A]: ...
-
-class _halves_operator(_halves_call, Operator): ...
-
-class _pieces_default_call:
-    def __call__(_op, self: A, size: int) -> list[A]: ...
-
-class _pieces_default_operator(_pieces_default_call, Operator): ...
-
-pieces_default: _pieces_default_call
-
-class _shift_call:
-    def __call__(_op, self: A, dim: int) -> A: ...
-
-class _shift_operator(_shift_call, Operator): ...
-
-class _shift__call:
-    def __call__(_op, self: A, dim: int) -> A: ...
-
-class _shift__operator(_shift__call, Operator): ...
-
-class _cast_call:
-    def __call__(_op, self: A, dtype: DTypeLike | None = None) -> A: ...
-
-class _cast_operator(_cast_call, Operator): ...
-
-class _mul_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _mul__call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _mul__operator(_mul__call, Operator): ...
-
-class _exp__call:
-    def __call__(_op, self: A) -> A: ...
-
-class _exp__operator(_exp__call, Operator): ...
-
-class _less__call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _less__operator(_less__call, Operator): ...
-
-class _mul_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _mul_packet(_mul_packet_call):
-    default: _mul_default_operator
-    out: _mul_out_operator
-
-class _exp_packet(_exp_call, Packet):
-    default: _exp_operator
-
-class _less_packet(_less_call, Packet):
-    default: _less_operator
-
-class _scale_packet(_scale_call, Packet):
-    default: _scale_operator
-
-class _join_packet(_join_call, Packet):
-    default: _join_operator
-
-class _pick_packet(_pick_call, Packet):
-    default: _pick_operator
-
-class _halves_packet(_halves_call, Packet):
-    default: _halves_operator
-
-class _pieces_packet(_pieces_default_call, Packet):
-    default: _pieces_default_operator
-
-class _shift_packet(_shift_call, Packet):
-    default: _shift_operator
-
-class _shift__packet(_shift__call, Packet):
-    default: _shift__operator
-
-class _cast_packet(_cast_call, Packet):
-    default: _cast_operator
-
-class _mul__packet(_mul__call, Packet):
-    default: _mul__operator
-
-class _exp__packet(_exp__call, Packet):
-    default: _exp__operator
-
-class _less__packet(_less__call, Packet):
-    default: _less__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    mul: _mul_packet
-    exp: _exp_packet
-    less: _less_packet
-    scale: _scale_packet
-    join: _join_packet
-    pick: _pick_packet
-    halves: _halves_packet
-    pieces: _pieces_packet
-    shift: _shift_packet
-    shift_: _shift__packet
-    cast: _cast_packet
-    mul_: _mul__packet
-    exp_: _exp__packet
-    less_: _less__packet
+    mul: _calls.Packet_self_other_out_e8ceca
+    mul_: _calls.Packet_self_other_15ce9c
+    exp: _calls.Packet_self_f14bd4
+    exp_: _calls.Packet_self_f14bd4
+    less: _calls.Packet_self_other_34a0d2
+    less_: _calls.Packet_self_other_15ce9c
+    scale: _calls.Packet_self_from__bias_noise_mask_ffcc8a
+    join: _calls.Packet_tensors_last_shape_fbdf74
+    pick: _calls.Packet_self_indices_360cb9
+    halves: _calls.Packet_self_a1e846
+    pieces: _calls.Packet_self_size_19a4ec
+    shift: _calls.Packet_self_dim_fb069d
+    shift_: _calls.Packet_self_dim_fb069d
+    cast: _calls.Packet_self_dtype_a08d3e
 
-_pieces: _pieces_packet
+_pieces: _calls.Packet_self_size_19a4ec

@@ -2,20 +2,10 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Generic, NamedTuple, overload
 
-from numpy.typing import NDArray
-
-from opwright.abi import Operator, Packet, Tensor
-
-__all__ = [
-    "halve",
-    "halve_",
-    "largest",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 class largest_default_result(NamedTuple, Generic[A]):
     values: A
@@ -46,49 +36,9 @@ def halve_(self: A, rounding: str | None = None) -> A: ...
 @overload
 def halve_(input: A, rounding: str | None = None) -> A: ...
 
-class _largest_default_operator(Operator):
-    def __call__(_op, self: A, dim: int, keepdim: bool = False) -> largest_default_result[A]: ...
-
-class _largest_values_out_operator(Operator):
-    def __call__(
-        _op, self: TensorLike, dim: int, keepdim: bool = False, *, values: A, indices: A
-    ) -> largest_values_out_result[A]: ...
-
-class _halve_default_operator(Operator):
-    def __call__(_op, self: A, rounding: str | None = None) -> A: ...
-
-class _halve__call:
-    def __call__(_op, self: A, rounding: str | None = None) -> A: ...
-
-class _halve__operator(_halve__call, Operator): ...
-
-class _halve_out_rounding_operator(Operator):
-    def __call__(_op, self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
-
-class _largest_packet(Packet):
-    default: _largest_default_operator
-    values_out: _largest_values_out_operator
-    @overload
-    def __call__(_op, self: A, dim: int, keepdim: bool = False) -> largest_default_result[A]: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, dim: int, keepdim: bool = False, *, values: A, indices: A
-    ) -> largest_values_out_result[A]: ...
-
-class _halve_packet(Packet):
-    default: _halve_default_operator
-    out_rounding: _halve_out_rounding_operator
-    @overload
-    def __call__(_op, self: A, rounding: str | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
-
-class _halve__packet(_halve__call, Packet):
-    default: _halve__operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    largest: _largest_packet
-    halve: _halve_packet
-    halve_: _halve__packet
+    largest: _calls.Packet_self_dim_keepdim_values_indices_37987c
+    halve: _calls.Packet_self_rounding_out_b72c32
+    halve_: _calls.Packet_self_rounding_a3626c

@@ -2,20 +2,14 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright.abi import Tensor
 
-__all__ = [
-    "norm",
-    "plain",
-    "scale",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A, TensorLike
 
 @overload
 def scale(self: A, other: A) -> A: ...
@@ -46,67 +40,10 @@ def plain(self: A) -> A: ...
 @overload
 def plain(input: A) -> A: ...
 
-class _scale_default_operator(Operator):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-
-class _scale__call:
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-
-class _scale__operator(_scale__call, Operator): ...
-
-class _scale_out_operator(Operator):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _norm_default_operator(Operator):
-    def __call__(_op, self: A) -> A: ...
-
-class _plain_call:
-    def __call__(_op, self: A) -> A: ...
-
-class _plain_operator(_plain_call, Operator): ...
-
-class _norm_out_operator(Operator):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _scale_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class _scale_packet(_scale_packet_call):
-    default: _scale_default_operator
-    out: _scale_out_operator
-
-class _scale__packet(_scale__call, Packet):
-    default: _scale__operator
-
-class _norm_packet_call(Packet):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class _norm_packet(_norm_packet_call):
-    default: _norm_default_operator
-    out: _norm_out_operator
-
-class _plain_packet(_plain_call, Packet):
-    default: _plain_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    scale: _scale_packet
-    scale_: _scale__packet
-    norm: _norm_packet
-    plain: _plain_packet
+    scale: _calls.Packet_self_other_out_e8ceca
+    scale_: _calls.Packet_self_other_15ce9c
+    norm: _calls.Packet_self_out_2db244
+    plain: _calls.Packet_self_f14bd4

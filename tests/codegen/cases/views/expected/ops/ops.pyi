@@ -2,19 +2,10 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Generic, NamedTuple, overload
 
-from numpy.typing import NDArray
-
-from opwright.abi import Operator, Packet, Tensor
-
-__all__ = [
-    "ends",
-    "flip_axes",
-]
-
-A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
+from .. import calls as _calls
+from ..calls import A
 
 class ends_result(NamedTuple, Generic[A]):
     first: A
@@ -35,37 +26,13 @@ def ends(self: A) -> ends_result[A]: ...
 @overload
 def ends(input: A) -> ends_result[A]: ...
 
-class _flip_axes_call:
-    def __call__(_op, self: A) -> A: ...
+pieces_default: _calls.Call_self_count_dim_647562
 
-class _flip_axes_operator(_flip_axes_call, Operator): ...
-
-class _pieces_default_call:
-    def __call__(_op, self: A, count: int, dim: int = 0) -> list[A]: ...
-
-class _pieces_default_operator(_pieces_default_call, Operator): ...
-
-pieces_default: _pieces_default_call
-
-class _ends_call:
-    def __call__(_op, self: A) -> ends_result[A]: ...
-
-class _ends_operator(_ends_call, Operator): ...
-
-class _flip_axes_packet(_flip_axes_call, Packet):
-    default: _flip_axes_operator
-
-class _pieces_packet(_pieces_default_call, Packet):
-    default: _pieces_default_operator
-
-class _ends_packet(_ends_call, Packet):
-    default: _ends_operator
-
-class Namespace:
+class _Namespace:
     """`opwright.ops.demo`, as far as it is declared here."""
 
-    flip_axes: _flip_axes_packet
-    pieces: _pieces_packet
-    ends: _ends_packet
+    flip_axes: _calls.Packet_self_f14bd4
+    pieces: _calls.Packet_self_count_dim_1e78e4
+    ends: _calls.Packet_self_0bec46
 
-_pieces: _pieces_packet
+_pieces: _calls.Packet_self_count_dim_1e78e4
