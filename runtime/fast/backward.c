@@ -1,6 +1,7 @@
 /* `run_backward`, by which Python has a common pass run here, and what it tells of itself before. */
 
 #include "engine.h"
+#include "interned.h"
 #include "loops.h"
 
 static int64_t last_pass = 0;
@@ -67,7 +68,7 @@ static int is_common_root(Tensor *tensor) {
 
 /* Count what leaves get, where any leaf that is alive may want to be told that it has all. */
 static int look_for_hooks(Pass *pass, PyObject *root) {
-    PyObject *watched = PyObject_GetAttr((PyObject *)engine.leaf, engine.watched);
+    PyObject *watched = PyObject_GetAttr((PyObject *)engine.leaf, interned.watched);
     int is_any = watched == NULL ? -1 : PyObject_IsTrue(watched);
     Py_XDECREF(watched);
     return is_any <= 0 ? is_any : count_uses(root, &pass->uses);
@@ -117,11 +118,6 @@ PyObject *configure_engine(PyObject *module, PyObject *args) {
     }
     engine.one = PyLong_FromLong(1);
     engine.known_gradients = PyDict_New();
-    engine.apply = PyUnicode_InternFromString("apply");
-    engine.saved = PyUnicode_InternFromString("saved");
-    engine.release = PyUnicode_InternFromString("release");
-    engine.outputs = PyUnicode_InternFromString("outputs");
-    engine.watched = PyUnicode_InternFromString("watched");
     if (PyErr_Occurred() || operator_set(&engine.add, table, add) < 0) {
         return NULL;
     }

@@ -1,7 +1,7 @@
 /* Caller: the base of objects that are called, and pass the call on to a function that may change: custom operators, and
  * the packets of `opwright.ops`. */
 
-#include "core.h"
+#include "interned.h"
 
 typedef struct {
     PyObject_HEAD
@@ -10,11 +10,9 @@ typedef struct {
     int takes_names;    /* whether it serves calls that name arguments, too */
 } Caller;
 
-static PyObject *uncommon_name = NULL;
-
 /* Call `self._call_uncommon`. */
 static PyObject *call_uncommon(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-    PyObject *method = PyObject_GetAttr(self, uncommon_name);
+    PyObject *method = PyObject_GetAttr(self, interned._call_uncommon);
     if (method == NULL) {
         return NULL;
     }
@@ -116,7 +114,7 @@ static PyType_Spec caller_spec = {
     .slots = caller_slots,
 };
 
+/* Make the type: a new reference. */
 PyTypeObject *make_caller_type(PyObject *module) {
-    uncommon_name = PyUnicode_InternFromString("_call_uncommon");
-    return uncommon_name == NULL ? NULL : (PyTypeObject *)PyType_FromModuleAndSpec(module, &caller_spec, NULL);
+    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &caller_spec, NULL);
 }

@@ -46,13 +46,6 @@ typedef struct {
     PyObject *few[MOST_INLINE_EDGES]; /* up to the first NULL */
 } Node;
 
-/* A callable in the place of a Python function, which does the same for more arguments and knows its name and all. */
-typedef struct {
-    PyObject_HEAD
-    vectorcallfunc call;
-    PyObject *function;
-} Function;
-
 /* What Python tells at import (`configure`), and never again. All references are held for ever. */
 typedef struct {
     PyTypeObject *tensor;    /* the class Tensor itself: instances of subclasses go to the Python */
@@ -124,17 +117,6 @@ void put_error(PyObject *error);
 int put_back(PyObject *variable, PyObject *token, PyObject *value);
 PyObject *leave_modes(PyObject *token, PyObject *result);
 
-/* function.c: what Stub and Kernel share */
-int function_traverse(PyObject *self, visitproc visit, void *arg);
-int function_clear(PyObject *self);
-PyObject *function_getattro(PyObject *self, PyObject *name);
-int function_setattro(PyObject *self, PyObject *name, PyObject *value);
-PyObject *function_repr(PyObject *self);
-PyObject *function_bind(PyObject *self, PyObject *instance, PyObject *type);
-extern PyGetSetDef function_getset[];
-extern PyMethodDef function_methods[];
-extern PyMemberDef function_members[];
-
 /* form.c */
 typedef struct Form Form;
 Form *form_new(PyObject *names, Py_ssize_t positional, PyObject *plan);
@@ -149,18 +131,10 @@ PyObject *save_result(PyObject *result);
 PyObject *unpack(PyObject *saved);
 PyObject *configure_saving(PyObject *module, PyObject *args);
 
-/* factory.c, stub.c, kernel.c, recorder.c, planned.c, viewed.c, caller.c, user_kernel.c, user_recorder.c */
-PyTypeObject *make_factory_type(PyObject *module);
-PyTypeObject *make_selector_type(PyObject *module);
-PyTypeObject *make_stub_type(PyObject *module);
-PyTypeObject *make_kernel_type(PyObject *module);
-PyTypeObject *make_recorder_type(PyObject *module);
-PyTypeObject *make_planned_type(PyObject *module);
-PyTypeObject *make_viewed_type(PyObject *module);
+/* caller.c */
 PyTypeObject *make_caller_type(PyObject *module);
-PyTypeObject *make_user_kernel_type(PyObject *module);
-PyTypeObject *make_user_recorder_type(PyObject *module);
-PyTypeObject *make_writer_type(PyObject *module);
+
+/* recorder.c */
 int array_has_base(PyObject *array);
 void number_node(Node *node);
 int describe_node(Node *node, PyObject *array);
@@ -194,7 +168,6 @@ PyTypeObject *make_writing_type(PyObject *module);
 PyObject *configure_writing(PyObject *module, PyObject *args);
 
 /* refreshing.c */
-PyTypeObject *make_refreshing_type(PyObject *module);
 PyObject *mark_view(PyObject *module, PyObject *view);
 PyObject *mark_views(PyObject *module, PyObject *views);
 PyObject *configure_refreshing(PyObject *module, PyObject *args);
@@ -206,7 +179,6 @@ PyObject *configure_rebasing(PyObject *module, PyObject *args);
 
 /* facts.c */
 int is_size(PyObject *object);
-int make_fact_types(PyObject *module);
 PyTypeObject *make_size_base(PyObject *module);
 PyObject *serve_facts(PyObject *module, PyObject *args);
 PyObject *serve_elements(PyObject *module, PyObject *args);

@@ -2,6 +2,7 @@
  * what `opwright.autograd.engine` does, which serves all other passes, and nodes with hooks or several results here. */
 
 #include "engine.h"
+#include "interned.h"
 #include "loops.h"
 
 Engine engine = {0};
@@ -70,7 +71,7 @@ static int deliver_to_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
 
 /* Make the list of what arrives at a node of several results, a new reference. */
 static PyObject *several_of(PyObject *node) {
-    PyObject *outputs = PyObject_GetAttr(node, engine.outputs);
+    PyObject *outputs = PyObject_GetAttr(node, interned.outputs);
     Py_ssize_t count = outputs == NULL ? -1 : PyObject_Length(outputs);
     Py_XDECREF(outputs);
     PyObject *made = count < 0 ? NULL : PyList_New(count);
@@ -142,13 +143,13 @@ static int release(const Pass *pass, PyObject *node, PyObject *gradients) {
     if (gradients != Py_None) {
         return gradients_release(gradients, node);
     }
-    PyObject *saved = PyObject_GetAttr(node, engine.saved);
+    PyObject *saved = PyObject_GetAttr(node, interned.saved);
     int has_any = saved == NULL ? -1 : PyObject_IsTrue(saved);
     Py_XDECREF(saved);
     if (has_any <= 0) {
         return has_any;
     }
-    PyObject *done = PyObject_VectorcallMethod(engine.release, &node, 1, NULL);
+    PyObject *done = PyObject_VectorcallMethod(interned.release, &node, 1, NULL);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
@@ -212,7 +213,7 @@ static int compute(PyObject *node, PyObject *gradients, PyObject *grad, const Ed
         }
     }
     PyObject *args[2] = {node, grad};
-    PyObject *found = PyObject_VectorcallMethod(engine.apply, args, 2, NULL);
+    PyObject *found = PyObject_VectorcallMethod(interned.apply, args, 2, NULL);
     int failed = found == NULL || take_results(found, edges->count, results, 0) < 0;
     Py_XDECREF(found);
     return failed ? -1 : 0;

@@ -18,7 +18,7 @@ typedef struct {
     int64_t grad_bits;
     Operator add;
     PyObject *known_gradients; /* by class: a Gradients, or None */
-    PyObject *one, *apply, *saved, *release, *outputs, *watched;
+    PyObject *one;
 } Engine;
 
 extern Engine engine;

@@ -2,18 +2,17 @@
  * base of shapes. Each stands in the place of the Python one, which serves tensors of subclasses, without an array of
  * NumPy's, and calls of other forms. */
 
-#include "core.h"
+#include "callable.h"
 #include "numpy_api.h"
 
 typedef PyObject *(*Reader)(PyArrayObject *array);
 
 typedef struct {
-    Function base; /* its function is the property, or the method */
+    Callable base; /* its function is the property, or the method */
     Reader read;
     int is_of_elements; /* which modes may have to be told of */
 } Fact;
 
-static PyTypeObject *property_type = NULL, *method_type = NULL;
 /* What `serve_facts` is told: the class of shapes, and the device of NumPy's memory. */
 static PyTypeObject *size_type = NULL;
 static PyObject *cpu = NULL;
@@ -151,14 +150,6 @@ static PyObject *method_call(PyObject *self, PyObject *const *args, size_t flagg
     return found != NULL || PyErr_Occurred() ? found : PyObject_Vectorcall(fact->base.function, args, flagged, names);
 }
 
-static void fact_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
 typedef struct {
     const char *name;
     int is_property;
@@ -188,13 +179,11 @@ static const Served elements[] = {
 
 /* Put a fact in the place of what the class has by its name. Returns -1 with an exception. */
 static int serve(PyObject *tensor, const Served *served, int is_of_elements) {
-    PyTypeObject *type = served->is_property ? property_type : method_type;
     PyObject *function = PyObject_GetAttrString(tensor, served->name);
-    Fact *made = function == NULL ? NULL : (Fact *)type->tp_alloc(type, 0);
+    const CallableType *how = served->is_property ? &fact_property_type : &fact_method_type;
+    Fact *made = function == NULL ? NULL : (Fact *)callable_make(how, function);
     int result = -1;
     if (made != NULL) {
-        made->base.call = method_call;
-        made->base.function = Py_NewRef(function);
         made->read = served->read;
         made->is_of_elements = is_of_elements;
         result = PyObject_SetAttrString(tensor, served->name, (PyObject *)made);
@@ -265,48 +254,8 @@ static PyObject *property_class(PyObject *self, void *closure) {
 
 static PyGetSetDef property_getset[] = {
     {"__class__", property_class, NULL, NULL, NULL},
-    {"__doc__", NULL, NULL, NULL, NULL},
+    {"__doc__", callable_doc, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
-};
-
-static PyType_Slot property_slots[] = {
-    {Py_tp_traverse, function_traverse},
-    {Py_tp_dealloc, fact_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_descr_get, property_get},
-    {Py_tp_descr_set, property_set},
-    {Py_tp_getset, property_getset},
-    {0, NULL},
-};
-
-static PyType_Slot method_slots[] = {
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, function_traverse},
-    {Py_tp_dealloc, fact_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_descr_get, function_bind},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, function_methods},
-    {Py_tp_members, function_members},
-    {0, NULL},
-};
-
-static PyType_Spec property_spec = {
-    .name = "opwright._fast.FactProperty",
-    .basicsize = sizeof(Fact),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = property_slots,
-};
-
-static PyType_Spec method_spec = {
-    .name = "opwright._fast.FactMethod",
-    .basicsize = sizeof(Fact),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = method_slots,
 };
 
 static PyType_Slot size_slots[] = {
@@ -325,10 +274,23 @@ PyTypeObject *make_size_base(PyObject *module) {
     return (PyTypeObject *)PyType_FromModuleAndSpec(module, &size_spec, (PyObject *)&PyTuple_Type);
 }
 
-/* Make the types of facts, which nobody makes but `serve_facts`. Returns -1 with an exception. */
-int make_fact_types(PyObject *module) {
-    property_getset[1].get = function_getset[1].get;
-    property_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &property_spec, NULL);
-    method_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &method_spec, NULL);
-    return property_type == NULL || method_type == NULL ? -1 : 0;
-}
+static const PyType_Slot property_slots[] = {
+    {Py_tp_descr_get, property_get},
+    {Py_tp_descr_set, property_set},
+    {0, NULL},
+};
+
+CallableType fact_property_type = {
+    .name = "opwright._fast.FactProperty",
+    .size = sizeof(Fact),
+    .flags = Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .getset = property_getset,
+    .slots = property_slots,
+};
+
+CallableType fact_method_type = {
+    .name = "opwright._fast.FactMethod",
+    .size = sizeof(Fact),
+    .flags = Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .call = method_call,
+};

@@ -1,13 +1,14 @@
 /* Kernel: a kernel that is one ufunc, for simple tensors or for plain arrays. What is not as it wants it goes to the
  * generated Python kernel in whose place it stands. */
 
+#include "callable.h"
 #include "loops.h"
 
 /* From how many elements on the ufunc writes to the memory itself. */
 #define LONG_WRITE 500
 
 typedef struct {
-    Function base;
+    Callable base;
     Loops loops;
     Py_ssize_t total;                /* how many arguments the kernel takes */
     signed char places[MOST_OPERANDS]; /* of the operands among them */
@@ -17,22 +18,6 @@ typedef struct {
     char takes; /* 't': simple tensors; 'a': arrays; 'r': tensors of half and bfloat16 */
     int is_written; /* whether the first operand is written, and returned */
 } Kernel;
-
-static PyTypeObject *kernel_type = NULL;
-
-static int kernel_traverse(PyObject *self, visitproc visit, void *arg) {
-    Py_VISIT(((Kernel *)self)->loops.ufunc);
-    return function_traverse(self, visit, arg);
-}
-
-static void kernel_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(((Kernel *)self)->loops.ufunc);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
 
 /* Return the array that an argument is or has, borrowed; NULL where that is no NumPy array. */
 static PyObject *array_of(const Kernel *kernel, PyObject *value) {
@@ -161,63 +146,37 @@ static int read_places(Kernel *kernel, PyObject *places) {
     return 0;
 }
 
-/* Kernel(function, ufunc, places, total, kinds, takes, is_written) */
-static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *ufunc, *places;
-    Py_ssize_t total;
-    const char *kinds, *takes;
-    int is_written;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "Kernel() takes its arguments by position");
-        return NULL;
+/* Take the loops of the ufunc, and the places of its operands. Returns -1 with an exception. */
+static int kernel_init(PyObject *self, PyObject *const *args) {
+    Kernel *kernel = (Kernel *)self;
+    const char *kinds = PyUnicode_AsUTF8(args[4]), *takes = PyUnicode_AsUTF8(args[5]);
+    if (kinds == NULL || takes == NULL) {
+        return -1;
     }
-    if (!PyArg_ParseTuple(
-            args, "OOO!nssp:Kernel", &function, &ufunc, &PyTuple_Type, &places, &total, &kinds, &takes, &is_written)) {
-        return NULL;
-    }
-    if (PyTuple_GET_SIZE(places) > MOST_OPERANDS || total > MOST_ARGUMENTS) {
+    if (PyTuple_GET_SIZE(args[2]) > MOST_OPERANDS || kernel->total > MOST_ARGUMENTS) {
         PyErr_SetString(PyExc_ValueError, "a kernel of so many arguments is the Python's");
-        return NULL;
+        return -1;
     }
-    Kernel *made = (Kernel *)type->tp_alloc(type, 0);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->base.call = kernel_call;
-    made->base.function = Py_NewRef(function);
-    made->total = total;
-    made->takes = takes[0];
-    made->is_written = is_written;
-    if (loops_init(&made->loops, ufunc, (int)PyTuple_GET_SIZE(places), kinds) < 0 || read_places(made, places) < 0) {
-        Py_DECREF(made);
-        return NULL;
-    }
-    return (PyObject *)made;
+    kernel->takes = takes[0];
+    return loops_init(&kernel->loops, args[1], (int)PyTuple_GET_SIZE(args[2]), kinds) < 0 ? -1
+                                                                                         : read_places(kernel, args[2]);
 }
 
-static PyType_Slot kernel_slots[] = {
-    {Py_tp_new, kernel_new},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, kernel_traverse},
-    {Py_tp_dealloc, kernel_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_descr_get, function_bind},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, function_methods},
-    {Py_tp_members, function_members},
-    {0, NULL},
+static const Field kernel_fields[] = {
+    {"ufunc", FIELD_OBJECT, offsetof(Kernel, loops.ufunc)},
+    {"places", FIELD_TUPLE, 0},
+    {"total", FIELD_SIZE, offsetof(Kernel, total)},
+    {"kinds", FIELD_LETTERS, 0},
+    {"takes", FIELD_LETTERS, 0},
+    {"is_written", FIELD_TRUTH, offsetof(Kernel, is_written)},
+    {NULL, FIELD_OBJECT, 0},
 };
 
-static PyType_Spec kernel_spec = {
+CallableType kernel_type = {
     .name = "opwright._fast.Kernel",
-    .basicsize = sizeof(Kernel),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .slots = kernel_slots,
+    .size = sizeof(Kernel),
+    .flags = Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .call = kernel_call,
+    .fields = kernel_fields,
+    .init = kernel_init,
 };
-
-PyTypeObject *make_kernel_type(PyObject *module) {
-    kernel_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &kernel_spec, NULL);
-    return kernel_type;
-}

@@ -1,6 +1,7 @@
 /* Leaves: a gradient is stored, or added to the one there is, as `opwright.autograd.accumulate` does for what is
  * uncommon: views, hooks, arrays without dimensions, other devices. */
 
+#include "interned.h"
 #include "loops.h"
 #include "storage.h"
 
@@ -9,7 +10,7 @@
 
 /* What `configure_leaves` is told. */
 static struct {
-    PyObject *accumulate, *acquire, *release;
+    PyObject *accumulate;
     Py_ssize_t variable, lock, post_hooks; /* of AccumulateGrad */
     int64_t odd_bits, grad_bits, plain_bits;
     Loops add;
@@ -145,11 +146,11 @@ static int accumulate(PyObject *leaf, PyObject *variable, PyObject *grad) {
         return 0;
     }
     PyObject *args[2] = {lock, Py_False};
-    PyObject *has_it = PyObject_VectorcallMethod(leaves.acquire, args, 2, NULL);
+    PyObject *has_it = PyObject_VectorcallMethod(interned.acquire, args, 2, NULL);
     int result = has_it == NULL ? -1 : 0;
     if (has_it == Py_True) {
         result = accumulate_held(leaf, variable, grad);
-        PyObject *released = PyObject_VectorcallMethod(leaves.release, args, 1, NULL);
+        PyObject *released = PyObject_VectorcallMethod(interned.release, args, 1, NULL);
         result = released == NULL ? -1 : result;
         Py_XDECREF(released);
     }
@@ -192,8 +193,6 @@ PyObject *configure_leaves(PyObject *module, PyObject *args) {
     leaves.variable = slot_offset((PyTypeObject *)leaf, "_variable");
     leaves.lock = slot_offset((PyTypeObject *)leaf, "lock");
     leaves.post_hooks = slot_offset((PyTypeObject *)leaf, "post_hooks");
-    leaves.acquire = PyUnicode_InternFromString("acquire");
-    leaves.release = PyUnicode_InternFromString("release");
     if (PyErr_Occurred() || loops_init(&leaves.add, add, 2, "fc") < 0) {
         return NULL;
     }

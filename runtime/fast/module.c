@@ -1,6 +1,8 @@
 /* The module opwright._fast: its types, and `configure`, by which Python tells what they need. */
 
 #define HAS_NUMPY_API
+#include "callable.h"
+#include "interned.h"
 #include "kernels/kernels.h"
 #include "storage.h"
 
@@ -37,6 +39,14 @@ static PyObject *configure(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* The types of callables; those of which there are most instances last, where they are found first. */
+static CallableType *const callable_types[] = {
+    &fact_property_type, &fact_method_type, &writer_type,     &user_recorder_type, &user_kernel_type,
+    &selector_type,      &factory_type,     &refreshing_type, &compiled_type,      &viewed_type,
+    &kernel_type,        &recorder_type,    &planned_type,    &stub_type,
+};
+
+/* Add a type to the module, which is taken. Returns -1 with an exception. */
 static int add_type(PyObject *module, const char *name, PyTypeObject *type) {
     if (type == NULL) {
         return -1;
@@ -60,26 +70,23 @@ static int execute(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
+    if (interned_ready() < 0 || kernels_ready() < 0) {
+        return -1;
+    }
     if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
         add_type(module, "NodeBase", make_node_base(module)) < 0 ||
         add_type(module, "SizeBase", make_size_base(module)) < 0 ||
         add_type(module, "Caller", make_caller_type(module)) < 0 ||
-        add_type(module, "Writer", make_writer_type(module)) < 0 ||
-        add_type(module, "UserKernel", make_user_kernel_type(module)) < 0 ||
-        add_type(module, "Factory", make_factory_type(module)) < 0 ||
-        add_type(module, "Selector", make_selector_type(module)) < 0 ||
-        add_type(module, "UserRecorder", make_user_recorder_type(module)) < 0 ||
-        add_type(module, "Stub", make_stub_type(module)) < 0 ||
-        add_type(module, "Kernel", make_kernel_type(module)) < 0 ||
-        add_type(module, "Planned", make_planned_type(module)) < 0 ||
-        add_type(module, "Viewed", make_viewed_type(module)) < 0 ||
-        add_type(module, "Recorder", make_recorder_type(module)) < 0 ||
         add_type(module, "WritingPlan", make_writing_type(module)) < 0 ||
-        add_type(module, "Refreshing", make_refreshing_type(module)) < 0 ||
         add_type(module, "Window", make_window_type(module)) < 0 ||
-        add_type(module, "Gradients", make_gradients_type(module)) < 0 ||
-        add_type(module, "Compiled", make_compiled_type(module)) < 0 || make_fact_types(module) < 0) {
+        add_type(module, "Gradients", make_gradients_type(module)) < 0) {
         return -1;
+    }
+    for (size_t i = 0; i < sizeof callable_types / sizeof callable_types[0]; i++) {
+        CallableType *how = callable_types[i];
+        if (add_type(module, strrchr(how->name, '.') + 1, callable_type_make(module, how)) < 0) {
+            return -1;
+        }
     }
     if (PyModule_AddIntConstant(module, "MOST_ARGUMENTS", MOST_ARGUMENTS) < 0 ||
         PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||

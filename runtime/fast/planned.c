@@ -1,15 +1,17 @@
 /* Planned: a kernel whose plans are kept. It finds what a call of this key gave, calls the kernel on arrays, and wraps
  * the answer. What it has not met, and whatever fails, is the general shim's, in whose place it stands. */
 
+#include "callable.h"
 #include "kernels/dense.h"
 #include "loops.h"
+#include "interned.h"
 #include "numpy_api.h"
 #include "plan_key.h"
 
 #define MOST_PASSED (MOST_ARGUMENTS + 1)
 
 typedef struct {
-    Function base;
+    Callable base;
     PyObject *kernel;
     PyObject *first; /* what the kernel is given at place -1: the module NumPy */
     PyObject *learn; /* `learn(args)` returns the forms of a call's results and what is cast, or None */
@@ -21,32 +23,6 @@ typedef struct {
     int written;                     /* the place of the tensor that is written, and returned; -1: a new one is made */
     PlanTable table;
 } Planned;
-
-static PyTypeObject *planned_type = NULL;
-static PyObject *out_names = NULL; /* ("out",) */
-
-static int planned_traverse(PyObject *self, visitproc visit, void *arg) {
-    Planned *planned = (Planned *)self;
-    Py_VISIT(planned->kernel);
-    Py_VISIT(planned->first);
-    Py_VISIT(planned->learn);
-    Py_VISIT(planned->wrap);
-    return function_traverse(self, visit, arg);
-}
-
-static void planned_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    Planned *planned = (Planned *)self;
-    PyObject_GC_UnTrack(self);
-    plan_table_clear(&planned->table);
-    Py_CLEAR(planned->kernel);
-    Py_CLEAR(planned->first);
-    Py_CLEAR(planned->learn);
-    Py_CLEAR(planned->wrap);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
 
 /* Remember what Python found out for a call that it served. Returns -1 for an interrupt: other errors mean that calls
  * like it are Python's. */
@@ -231,7 +207,7 @@ static PyObject *serve_write(const Planned *planned, const PlanEntry *entry, PyO
     PyObject *tensor = args[planned->written], *target = Py_NewRef(((Tensor *)tensor)->array);
     values[count] = target;
     PyObject *answer =
-        PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, out_names);
+        PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, interned.only_out);
     if (answer != NULL) {
         is_done = write_answer(target, answer) == 0;
         Py_DECREF(answer);
@@ -293,94 +269,61 @@ static int read_places(Planned *planned, PyObject *places) {
     return 0;
 }
 
-/* Planned(function, kinds, kernel, places, first, learn, wrap, written) */
-static PyObject *planned_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *kernel, *places, *first, *learn, *wrap;
-    const char *kinds;
-    int written;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "Planned() takes its arguments by position");
-        return NULL;
+/* Take the places of what the kernel gets. Returns -1 with an exception. */
+static int planned_init(PyObject *self, PyObject *const *args) {
+    Planned *planned = (Planned *)self;
+    planned->total = (Py_ssize_t)strlen(planned->kinds);
+    if (planned->written >= planned->total) {
+        PyErr_SetString(PyExc_ValueError, "the kernel has no such argument");
+        return -1;
     }
-    if (!PyArg_ParseTuple(
-            args, "OsOO!OOOi:Planned", &function, &kinds, &kernel, &PyTuple_Type, &places, &first, &learn, &wrap,
-            &written)) {
-        return NULL;
-    }
-    if (strlen(kinds) > MOST_ARGUMENTS || written >= (int)strlen(kinds)) {
-        PyErr_SetString(PyExc_ValueError, "a kernel of so many arguments is the Python's");
-        return NULL;
-    }
-    Planned *made = (Planned *)type->tp_alloc(type, 0);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->base.call = planned_call;
-    made->base.function = Py_NewRef(function);
-    made->kernel = Py_NewRef(kernel);
-    made->first = Py_NewRef(first);
-    made->learn = Py_NewRef(learn);
-    made->wrap = Py_NewRef(wrap);
-    made->total = (Py_ssize_t)strlen(kinds);
-    made->written = written;
-    memcpy(made->kinds, kinds, strlen(kinds) + 1);
-    made->table.patience = PATIENCE;
-    if (read_places(made, places) < 0) {
-        Py_DECREF(made);
-        return NULL;
-    }
-    return (PyObject *)made;
+    planned->table.patience = PATIENCE;
+    return read_places(planned, args[3]);
 }
 
-static PyObject *planned_clear(PyObject *self, PyObject *unused) {
-    (void)unused;
+/* Forget what was learned. Returns 0. */
+static int planned_clear(PyObject *self) {
     plan_table_clear(&((Planned *)self)->table);
+    return 0;
+}
+
+/* clear() */
+static PyObject *planned_forget(PyObject *self, PyObject *unused) {
+    (void)unused;
+    (void)planned_clear(self);
     Py_RETURN_NONE;
 }
 
+static const Field planned_fields[] = {
+    {"kinds", FIELD_LETTERS, offsetof(Planned, kinds)},
+    {"kernel", FIELD_OBJECT, offsetof(Planned, kernel)},
+    {"places", FIELD_TUPLE, 0},
+    {"first", FIELD_OBJECT, offsetof(Planned, first)},
+    {"learn", FIELD_OBJECT, offsetof(Planned, learn)},
+    {"wrap", FIELD_OBJECT, offsetof(Planned, wrap)},
+    {"written", FIELD_NUMBER, offsetof(Planned, written)},
+    {NULL, FIELD_OBJECT, 0},
+};
+
 static PyMethodDef planned_methods[] = {
-    {"clear", planned_clear, METH_NOARGS, "Forget what was learned."},
-    {"__reduce__", NULL, METH_NOARGS, NULL},
-    {"__dir__", NULL, METH_NOARGS, NULL},
+    {"clear", planned_forget, METH_NOARGS, "Forget what was learned."},
+    CALLABLE_METHODS,
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef planned_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Planned, base.call), READONLY, NULL},
-    {"python", T_OBJECT, offsetof(Planned, base.function), READONLY, NULL},
+static const PyMemberDef planned_members[] = {
     {"known", T_INT, offsetof(Planned, table.used), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot planned_slots[] = {
-    {Py_tp_new, planned_new},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, planned_traverse},
-    {Py_tp_dealloc, planned_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_descr_get, function_bind},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, planned_methods},
-    {Py_tp_members, planned_members},
-    {0, NULL},
-};
-
-static PyType_Spec planned_spec = {
+CallableType planned_type = {
     .name = "opwright._fast.Planned",
-    .basicsize = sizeof(Planned),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .slots = planned_slots,
+    .size = sizeof(Planned),
+    .flags = Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .call = planned_call,
+    .fields = planned_fields,
+    .init = planned_init,
+    .clear = planned_clear,
+    .methods = planned_methods,
+    .members = planned_members,
 };
-
-PyTypeObject *make_planned_type(PyObject *module) {
-    planned_methods[1].ml_meth = function_methods[0].ml_meth;
-    planned_methods[2].ml_meth = function_methods[1].ml_meth;
-    out_names = Py_BuildValue("(N)", PyUnicode_InternFromString("out"));
-    if (out_names == NULL) {
-        return NULL;
-    }
-    planned_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &planned_spec, NULL);
-    return planned_type;
-}

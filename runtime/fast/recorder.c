@@ -1,12 +1,13 @@
 /* Recorder: a recording kernel. It calls what is below, makes the node, and gives the result its history, as the
  * generated Python kernel does in whose place it stands, which takes whatever is no plain Tensor. */
 
+#include "callable.h"
 #include "keeping.h"
 #include "loops.h"
 #include "storage.h"
 
 typedef struct {
-    Function base;
+    Callable base;
     PyObject *below;
     PyTypeObject *node_type;
     Py_ssize_t total;                  /* how many arguments the kernel takes */
@@ -26,8 +27,6 @@ static struct {
 
 static int64_t last_sequence = -1;
 
-static PyTypeObject *recorder_type = NULL;
-
 /* Return the next number of a node, for Python and here. */
 PyObject *next_sequence(PyObject *module, PyObject *unused) {
     (void)module;
@@ -37,22 +36,6 @@ PyObject *next_sequence(PyObject *module, PyObject *unused) {
 
 void number_node(Node *node) {
     node->sequence = ++last_sequence;
-}
-
-static int recorder_traverse(PyObject *self, visitproc visit, void *arg) {
-    Py_VISIT(((Recorder *)self)->below);
-    Py_VISIT(((Recorder *)self)->node_type);
-    return function_traverse(self, visit, arg);
-}
-
-static void recorder_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(((Recorder *)self)->below);
-    Py_CLEAR(((Recorder *)self)->node_type);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
 }
 
 /* Give a new node its edges. */
@@ -260,47 +243,6 @@ static int read_edges(Recorder *made, PyObject *edges) {
     return 0;
 }
 
-/* Recorder(function, below, node_class, total, edges, savings, refused, output) */
-static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *below, *node_class, *edges, *savings;
-    Py_ssize_t total;
-    unsigned int refused;
-    int output;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "Recorder() takes its arguments by position");
-        return NULL;
-    }
-    if (!PyArg_ParseTuple(
-            args, "OOO!nO!O!Ii:Recorder", &function, &below, &PyType_Type, &node_class, &total, &PyTuple_Type, &edges,
-            &PyTuple_Type, &savings, &refused, &output)) {
-        return NULL;
-    }
-    if (!PyType_IsSubtype((PyTypeObject *)node_class, core.node)) {
-        PyErr_SetString(PyExc_TypeError, "a Recorder takes a class of nodes");
-        return NULL;
-    }
-    if (recording.record == NULL || total > MOST_ARGUMENTS || refused >> total != 0) {
-        PyErr_SetString(PyExc_ValueError, "configure_recording comes first, and no kernel takes so many arguments");
-        return NULL;
-    }
-    Recorder *made = (Recorder *)type->tp_alloc(type, 0);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->base.call = recorder_call;
-    made->base.function = Py_NewRef(function);
-    made->below = Py_NewRef(below);
-    made->node_type = (PyTypeObject *)Py_NewRef(node_class);
-    made->total = total;
-    made->refused = refused;
-    made->output = output;
-    if (read_edges(made, edges) < 0 || read_savings(made, savings) < 0) {
-        Py_DECREF(made);
-        return NULL;
-    }
-    return (PyObject *)made;
-}
-
 /* configure_recording(record, GRAD, VIEW) */
 PyObject *configure_recording(PyObject *module, PyObject *args) {
     (void)module;
@@ -319,28 +261,35 @@ PyObject *configure_recording(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyType_Slot recorder_slots[] = {
-    {Py_tp_new, recorder_new},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, recorder_traverse},
-    {Py_tp_dealloc, recorder_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, function_methods},
-    {Py_tp_members, function_members},
-    {0, NULL},
-};
-
-static PyType_Spec recorder_spec = {
-    .name = "opwright._fast.Recorder",
-    .basicsize = sizeof(Recorder),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .slots = recorder_slots,
-};
-
-PyTypeObject *make_recorder_type(PyObject *module) {
-    recorder_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &recorder_spec, NULL);
-    return recorder_type;
+/* Take the edges and what the node keeps. Returns -1 with an exception. */
+static int recorder_init(PyObject *self, PyObject *const *args) {
+    Recorder *recorder = (Recorder *)self;
+    if (!PyType_IsSubtype(recorder->node_type, core.node)) {
+        PyErr_SetString(PyExc_TypeError, "a Recorder takes a class of nodes");
+        return -1;
+    }
+    if (recording.record == NULL || recorder->total > MOST_ARGUMENTS || recorder->refused >> recorder->total != 0) {
+        PyErr_SetString(PyExc_ValueError, "configure_recording comes first, and no kernel takes so many arguments");
+        return -1;
+    }
+    return read_edges(recorder, args[4]) < 0 ? -1 : read_savings(recorder, args[5]);
 }
+
+static const Field recorder_fields[] = {
+    {"below", FIELD_OBJECT, offsetof(Recorder, below)},
+    {"node_type", FIELD_CLASS, offsetof(Recorder, node_type)},
+    {"total", FIELD_SIZE, offsetof(Recorder, total)},
+    {"edges", FIELD_TUPLE, 0},
+    {"savings", FIELD_TUPLE, 0},
+    {"refused", FIELD_BITS, offsetof(Recorder, refused)},
+    {"output", FIELD_NUMBER, offsetof(Recorder, output)},
+    {NULL, FIELD_OBJECT, 0},
+};
+
+CallableType recorder_type = {
+    .name = "opwright._fast.Recorder",
+    .size = sizeof(Recorder),
+    .call = recorder_call,
+    .fields = recorder_fields,
+    .init = recorder_init,
+};

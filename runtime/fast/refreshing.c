@@ -1,12 +1,13 @@
 /* Views that are recorded: `Refreshing`, what serves calls with views, and `mark_view`, which notes how one was made. Note
  * [Histories of views] in `opwright.autograd.recording` says what is found out; what is out of date is found there. */
 
+#include "callable.h"
 #include "keeping.h"
 #include "storage.h"
 
 /* A recording kernel for calls with views; `function` is the Python that brings these up to date. */
 typedef struct {
-    Function base;
+    Callable base;
     PyObject *kernel;
     PyObject *below;
     int count;
@@ -19,22 +20,6 @@ static struct {
     PyObject *no_grad, *inference_mode, *several;
     int64_t view_bit, grad_bit, inference_bit;
 } refreshing = {0};
-
-static int refreshing_traverse(PyObject *self, visitproc visit, void *arg) {
-    Py_VISIT(((Refreshing *)self)->kernel);
-    Py_VISIT(((Refreshing *)self)->below);
-    return function_traverse(self, visit, arg);
-}
-
-static void refreshing_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(((Refreshing *)self)->kernel);
-    Py_CLEAR(((Refreshing *)self)->below);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
 
 /* Whether two counts of writes are surely the same. */
 static int are_equal(PyObject *first, PyObject *second) {
@@ -104,39 +89,6 @@ static PyObject *refreshing_call(PyObject *self, PyObject *const *args, size_t f
     int found = names == NULL && (own->count == 0 || own->places[own->count - 1] < count) ? look_at_all(own, args) : -1;
     PyObject *called = found < 0 ? own->base.function : found ? own->kernel : own->below;
     return PyObject_Vectorcall(called, args, flagged, names);
-}
-
-/* Refreshing(function, kernel, below, places of tensors in their order) */
-static PyObject *refreshing_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *kernel, *below, *places;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "Refreshing() takes its arguments by position");
-        return NULL;
-    }
-    if (!PyArg_ParseTuple(args, "OOOO!:Refreshing", &function, &kernel, &below, &PyTuple_Type, &places)) {
-        return NULL;
-    }
-    if (PyTuple_GET_SIZE(places) > MOST_ARGUMENTS || refreshing.no_history == NULL) {
-        PyErr_SetString(PyExc_ValueError, "configure_refreshing comes first, and no kernel takes so many tensors");
-        return NULL;
-    }
-    Refreshing *made = (Refreshing *)type->tp_alloc(type, 0);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->base.call = refreshing_call;
-    made->base.function = Py_NewRef(function);
-    made->kernel = Py_NewRef(kernel);
-    made->below = Py_NewRef(below);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); i++) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(places, i));
-        if (place < 0 || place > SCHAR_MAX) {
-            Py_DECREF(made);
-            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "no argument has place %ld", place);
-        }
-        made->places[made->count++] = (signed char)place;
-    }
-    return (PyObject *)made;
 }
 
 /* Say why a recorded call must not write to views made now, borrowed; NULL where it may. Returns -1 with an exception. */
@@ -225,27 +177,38 @@ PyObject *configure_refreshing(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyType_Slot refreshing_slots[] = {
-    {Py_tp_new, refreshing_new},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, refreshing_traverse},
-    {Py_tp_dealloc, refreshing_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, function_methods},
-    {Py_tp_members, function_members},
-    {0, NULL},
-};
-
-static PyType_Spec refreshing_spec = {
-    .name = "opwright._fast.Refreshing",
-    .basicsize = sizeof(Refreshing),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .slots = refreshing_slots,
-};
-
-PyTypeObject *make_refreshing_type(PyObject *module) {
-    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &refreshing_spec, NULL);
+/* Take the places of the tensors, in their order. Returns -1 with an exception. */
+static int refreshing_init(PyObject *self, PyObject *const *args) {
+    Refreshing *made = (Refreshing *)self;
+    PyObject *places = args[3];
+    if (PyTuple_GET_SIZE(places) > MOST_ARGUMENTS || refreshing.no_history == NULL) {
+        PyErr_SetString(PyExc_ValueError, "configure_refreshing comes first, and no kernel takes so many tensors");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); i++) {
+        long place = PyLong_AsLong(PyTuple_GET_ITEM(places, i));
+        if (place < 0 || place > SCHAR_MAX) {
+            if (!PyErr_Occurred()) {
+                PyErr_Format(PyExc_ValueError, "no argument has place %ld", place);
+            }
+            return -1;
+        }
+        made->places[made->count++] = (signed char)place;
+    }
+    return 0;
 }
+
+static const Field refreshing_fields[] = {
+    {"kernel", FIELD_OBJECT, offsetof(Refreshing, kernel)},
+    {"below", FIELD_OBJECT, offsetof(Refreshing, below)},
+    {"places", FIELD_TUPLE, 0},
+    {NULL, FIELD_OBJECT, 0},
+};
+
+CallableType refreshing_type = {
+    .name = "opwright._fast.Refreshing",
+    .size = sizeof(Refreshing),
+    .call = refreshing_call,
+    .fields = refreshing_fields,
+    .init = refreshing_init,
+};

@@ -3,57 +3,18 @@
  * Anything else goes to the generated Python function, which converts, words errors and finds kernels. Once that served
  * a call, `plan` is asked for its form, a few times at most. */
 
-#include "core.h"
+#include "callable.h"
 
 #define MOST_FORMS 6
 #define MOST_PLANS 16
 
 typedef struct {
-    Function base;
+    Callable base;
     PyObject *plan; /* `plan(args, kwargs)` returns what `form_new` takes, or None */
     int forms_count;
     int plans_left;
     Form *forms[MOST_FORMS];
 } Stub;
-
-static PyTypeObject *stub_type = NULL;
-
-static int stub_traverse(PyObject *self, visitproc visit, void *arg) {
-    Stub *stub = (Stub *)self;
-    Py_VISIT(stub->plan);
-    for (int i = 0; i < stub->forms_count; i++) {
-        int result = form_traverse(stub->forms[i], visit, arg);
-        if (result != 0) {
-            return result;
-        }
-    }
-    return function_traverse(self, visit, arg);
-}
-
-/* Forget the forms. (Only the collector does, where nobody can call any more.) */
-static void drop_forms(Stub *stub) {
-    while (stub->forms_count > 0) {
-        Form *form = stub->forms[--stub->forms_count];
-        form_free(form);
-    }
-}
-
-static int stub_clear(PyObject *self) {
-    Stub *stub = (Stub *)self;
-    Py_CLEAR(stub->plan);
-    stub->plans_left = 0;
-    drop_forms(stub);
-    return 0; /* the function stays: a finalizer may still call */
-}
-
-static void stub_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    (void)stub_clear(self);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
 
 /* Return the arguments that are named as a dictionary. */
 static PyObject *named_arguments(PyObject *const *values, PyObject *names) {
@@ -151,59 +112,55 @@ static PyObject *stub_call(PyObject *self, PyObject *const *args, size_t flagged
     return result;
 }
 
-/* Stub(function, plan) */
-static PyObject *stub_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *plan;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "Stub() takes its arguments by position");
-        return NULL;
+/* Visit what the forms hold. Returns what `visit` returns. */
+static int stub_traverse(PyObject *self, visitproc visit, void *arg) {
+    Stub *stub = (Stub *)self;
+    for (int i = 0; i < stub->forms_count; i++) {
+        int result = form_traverse(stub->forms[i], visit, arg);
+        if (result != 0) {
+            return result;
+        }
     }
-    if (!PyArg_ParseTuple(args, "OO:Stub", &function, &plan)) {
-        return NULL;
-    }
-    Stub *made = (Stub *)type->tp_alloc(type, 0);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->base.call = stub_call;
-    made->base.function = Py_NewRef(function);
-    made->plan = Py_NewRef(plan);
-    made->plans_left = MOST_PLANS;
-    return (PyObject *)made;
+    return 0;
 }
 
-static PyMemberDef stub_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Stub, base.call), READONLY, NULL},
-    {"python", T_OBJECT, offsetof(Stub, base.function), READONLY, NULL},
-    {"plan", T_OBJECT, offsetof(Stub, plan), READONLY, NULL},
+/* Forget the forms, and learn no more. Returns 0. */
+static int stub_clear(PyObject *self) {
+    Stub *stub = (Stub *)self;
+    Py_CLEAR(stub->plan);
+    stub->plans_left = 0;
+    while (stub->forms_count > 0) {
+        Form *form = stub->forms[--stub->forms_count];
+        form_free(form);
+    }
+    return 0;
+}
+
+/* Allow a new stub its plans. Returns 0. */
+static int stub_init(PyObject *self, PyObject *const *args) {
+    (void)args;
+    ((Stub *)self)->plans_left = MOST_PLANS;
+    return 0;
+}
+
+static const Field stub_fields[] = {
+    {"plan", FIELD_OBJECT, offsetof(Stub, plan)},
+    {NULL, FIELD_OBJECT, 0},
+};
+
+static const PyMemberDef stub_members[] = {
     {"forms", T_INT, offsetof(Stub, forms_count), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot stub_slots[] = {
-    {Py_tp_new, stub_new},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, stub_traverse},
-    {Py_tp_clear, stub_clear},
-    {Py_tp_dealloc, stub_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_descr_get, function_bind},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, function_methods},
-    {Py_tp_members, stub_members},
-    {0, NULL},
-};
-
-static PyType_Spec stub_spec = {
+CallableType stub_type = {
     .name = "opwright._fast.Stub",
-    .basicsize = sizeof(Stub),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .slots = stub_slots,
+    .size = sizeof(Stub),
+    .flags = Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .call = stub_call,
+    .fields = stub_fields,
+    .init = stub_init,
+    .traverse = stub_traverse,
+    .clear = stub_clear,
+    .members = stub_members,
 };
-
-PyTypeObject *make_stub_type(PyObject *module) {
-    stub_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &stub_spec, NULL);
-    return stub_type;
-}

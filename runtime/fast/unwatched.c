@@ -1,6 +1,7 @@
 /* Calls that nobody looks at: whether a mode, a record of gradients or another device sees a call with these tensors, and
  * the arrays of those that it does not. `opwright_kernels.plain` says the same in Python. */
 
+#include "interned.h"
 #include "loops.h"
 #include "numpy_api.h"
 #include "unwatched.h"
@@ -9,8 +10,6 @@
 static struct {
     int64_t alone, grad, autograd;
 } bits = {0};
-
-static PyObject *indices_name = NULL;
 
 /* Add the keys of a Tensor in NumPy's memory. Whether it is one. */
 static int add_keys(PyObject *object, int64_t *keys) {
@@ -77,7 +76,7 @@ PyObject *arrays_of(PyObject *module, PyObject *const *args, Py_ssize_t count, P
     (void)module;
     PyObject *arrays[MOST_ARGUMENTS + 1], *indices = Py_None;
     Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    if (named == 1 && PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), indices_name) == 0) {
+    if (named == 1 && PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), interned.indices) == 0) {
         indices = args[count];
     } else if (named != 0) {
         PyErr_SetString(PyExc_TypeError, "arrays_of() takes no such argument");
@@ -103,8 +102,7 @@ PyObject *arrays_of(PyObject *module, PyObject *const *args, Py_ssize_t count, P
 PyObject *configure_unwatched(PyObject *module, PyObject *args) {
     (void)module;
     long long alone, grad, autograd;
-    if (!PyArg_ParseTuple(args, "LLL:configure_unwatched", &alone, &grad, &autograd) ||
-        (indices_name = PyUnicode_InternFromString("indices")) == NULL) {
+    if (!PyArg_ParseTuple(args, "LLL:configure_unwatched", &alone, &grad, &autograd)) {
         return NULL;
     }
     bits.alone = alone;

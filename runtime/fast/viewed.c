@@ -1,12 +1,13 @@
 /* Viewed: a view kernel. Where in the memory of its array a view, or each of several, lies depends on what a kept plan
  * depends on. So a call of a known key makes the views at once. Anything else is the general shim's. */
 
+#include "callable.h"
 #include "loops.h"
 #include "numpy_api.h"
 #include "plan_key.h"
 
 typedef struct {
-    Function base;
+    Callable base;
     PyObject *wrap; /* `wrap(base, array, odd)` */
     PyObject *odd;  /* the bit of tensors that are not simple */
     Py_ssize_t total;
@@ -15,23 +16,6 @@ typedef struct {
     int is_method; /* called by users: with tensors of any keys, whatever modes are on */
     PlanTable table;
 } Viewed;
-
-static int viewed_traverse(PyObject *self, visitproc visit, void *arg) {
-    Py_VISIT(((Viewed *)self)->wrap);
-    Py_VISIT(((Viewed *)self)->odd);
-    return function_traverse(self, visit, arg);
-}
-
-static void viewed_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    plan_table_clear(&((Viewed *)self)->table);
-    Py_CLEAR(((Viewed *)self)->wrap);
-    Py_CLEAR(((Viewed *)self)->odd);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
 
 /* Whether a view can be made again from where it lies in its array: both have elements, and may be written to alike. (What
  * a composite copied lies apart.) */
@@ -173,60 +157,41 @@ static PyObject *viewed_call(PyObject *self, PyObject *const *args, size_t flagg
     return result;
 }
 
-/* Viewed(function, kinds, wrap, odd, is_list, is_method): the first argument is the tensor that is viewed. */
-static PyObject *viewed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *wrap, *odd;
-    const char *kinds;
-    int is_list, is_method;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "Viewed() takes its arguments by position");
-        return NULL;
+/* Look at the letters of the arguments. Returns -1 with an exception. */
+static int viewed_init(PyObject *self, PyObject *const *args) {
+    (void)args;
+    Viewed *viewed = (Viewed *)self;
+    if (viewed->kinds[0] != 'T') {
+        PyErr_SetString(PyExc_ValueError, "a view kernel takes the tensor first");
+        return -1;
     }
-    if (!PyArg_ParseTuple(args, "OsOO!pp:Viewed", &function, &kinds, &wrap, &PyLong_Type, &odd, &is_list, &is_method)) {
-        return NULL;
-    }
-    if (kinds[0] != 'T' || strlen(kinds) > MOST_ARGUMENTS) {
-        PyErr_SetString(PyExc_ValueError, "a view kernel takes the tensor first, and few arguments");
-        return NULL;
-    }
-    Viewed *made = (Viewed *)type->tp_alloc(type, 0);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->base.call = viewed_call;
-    made->base.function = Py_NewRef(function);
-    made->wrap = Py_NewRef(wrap);
-    made->odd = Py_NewRef(odd);
-    made->total = (Py_ssize_t)strlen(kinds);
-    memcpy(made->kinds, kinds, strlen(kinds) + 1);
-    made->is_list = is_list;
-    made->is_method = is_method;
-    made->table.patience = PATIENCE;
-    return (PyObject *)made;
+    viewed->total = (Py_ssize_t)strlen(viewed->kinds);
+    viewed->table.patience = PATIENCE;
+    return 0;
 }
 
-static PyType_Slot viewed_slots[] = {
-    {Py_tp_new, viewed_new},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, viewed_traverse},
-    {Py_tp_dealloc, viewed_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_descr_get, function_bind},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, function_methods},
-    {Py_tp_members, function_members},
-    {0, NULL},
+/* Forget what was learned. Returns 0. */
+static int viewed_clear(PyObject *self) {
+    plan_table_clear(&((Viewed *)self)->table);
+    return 0;
+}
+
+/* The first argument is the tensor that is viewed. */
+static const Field viewed_fields[] = {
+    {"kinds", FIELD_LETTERS, offsetof(Viewed, kinds)},
+    {"wrap", FIELD_OBJECT, offsetof(Viewed, wrap)},
+    {"odd", FIELD_INT, offsetof(Viewed, odd)},
+    {"is_list", FIELD_TRUTH, offsetof(Viewed, is_list)},
+    {"is_method", FIELD_TRUTH, offsetof(Viewed, is_method)},
+    {NULL, FIELD_OBJECT, 0},
 };
 
-static PyType_Spec viewed_spec = {
+CallableType viewed_type = {
     .name = "opwright._fast.Viewed",
-    .basicsize = sizeof(Viewed),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .slots = viewed_slots,
+    .size = sizeof(Viewed),
+    .flags = Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .call = viewed_call,
+    .fields = viewed_fields,
+    .init = viewed_init,
+    .clear = viewed_clear,
 };
-
-PyTypeObject *make_viewed_type(PyObject *module) {
-    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &viewed_spec, NULL);
-}
