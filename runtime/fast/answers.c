@@ -1,10 +1,11 @@
 /* The answers of kernels whose results are planned: whether they are as planned, and copies of those that are not; and
  * which tensors a kernel may write its answer to. */
 
-#include "loops.h"
+#include "arrays.h"
 #include "numpy_api.h"
 #include "plan_key.h"
 #include "spares.h"
+#include "tensor.h"
 
 #define MOST_COPIED 4096 /* elements of an answer that is copied here */
 

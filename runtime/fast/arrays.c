@@ -1,6 +1,6 @@
 /* What the other files ask of NumPy's arrays, which are exactly of that class. */
 
-#include "loops.h"
+#include "arrays.h"
 #include "numpy_api.h"
 
 /* The shape that was asked for last: calls that follow each other often have the same. */

@@ -67,6 +67,9 @@ PyObject *callable_reduce(PyObject *self, PyObject *unused);
 PyObject *callable_dir(PyObject *self, PyObject *unused);
 PyObject *callable_doc(PyObject *self, void *closure);
 
+/* caller.c: the base of Python classes that pass calls on */
+PyTypeObject *make_caller_type(PyObject *module);
+
 /* The types, each in the file of its name. */
 extern CallableType stub_type, factory_type, selector_type, kernel_type, writer_type, user_kernel_type,
     user_recorder_type, planned_type, viewed_type, recorder_type, refreshing_type, fact_property_type,

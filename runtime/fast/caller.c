@@ -1,6 +1,7 @@
 /* Caller: the base of objects that are called, and pass the call on to a function that may change: custom operators, and
  * the packets of `opwright.ops`. */
 
+#include "callable.h"
 #include "interned.h"
 
 typedef struct {

@@ -1,9 +1,10 @@
 /* The engine for what is common: one root, leaves that accumulate, nothing recorded, no mode, no leaf with hooks. It does
  * what `opwright.autograd.engine` does, which serves all other passes, and nodes with hooks or several results here. */
 
+#include "backward.h"
 #include "engine.h"
 #include "interned.h"
-#include "loops.h"
+#include "tensor.h"
 
 Engine engine = {0};
 

@@ -3,9 +3,11 @@
 #ifndef OPWRIGHT_ENGINE_H
 #define OPWRIGHT_ENGINE_H
 
+#include "node.h"
+#include "operator.h"
 #include "waiting.h"
 
-/* What `configure_engine` is told. */
+/* What `configure` is told. */
 typedef struct {
     PyTypeObject *leaf;     /* AccumulateGrad */
     PyTypeObject *recorded; /* what nodes derive from whose gradients may be computed in C */
@@ -13,9 +15,7 @@ typedef struct {
     PyObject *current;      /* the ContextVar of the pass that is running */
     PyObject *fit, *run_uncommon, *finish_uncommon, *gradients_for;
     PyObject *circle;       /* makes the error of a graph whose edges lead in a circle */
-    PyObject *one_keys;     /* the keys of an array without dimensions */
-    int64_t root_bits;      /* keys that a tensor may have from which a pass begins */
-    int64_t grad_bits;
+    Py_ssize_t variable, lock, post_hooks; /* the slots of AccumulateGrad */
     Operator add;
     PyObject *known_gradients; /* by class: a Gradients, or None */
     PyObject *one;

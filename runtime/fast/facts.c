@@ -3,7 +3,10 @@
  * NumPy's, and calls of other forms. */
 
 #include "callable.h"
+#include "configure.h"
+#include "modes.h"
 #include "numpy_api.h"
+#include "tensor.h"
 
 typedef PyObject *(*Reader)(PyArrayObject *array);
 
@@ -13,10 +16,10 @@ typedef struct {
     int is_of_elements; /* which modes may have to be told of */
 } Fact;
 
-/* What `serve_facts` is told: the class of shapes, and the device of NumPy's memory. */
+/* What `configure` is told: the class of shapes, the device of NumPy's memory; the keys of tensors and modes whose elements
+ * are the Python's to read. */
 static PyTypeObject *size_type = NULL;
 static PyObject *cpu = NULL;
-/* What `serve_elements` is told: the keys of tensors and modes whose elements are the Python's to read. */
 static int64_t uncommon_keys = -1;
 
 static PyObject *read_shape(PyArrayObject *array) {
@@ -193,43 +196,43 @@ static int serve(PyObject *tensor, const Served *served, int is_of_elements) {
     return result;
 }
 
-/* serve_facts(Tensor, Size, the CPU's device) */
-PyObject *serve_facts(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *tensor, *size, *device;
-    if (!PyArg_ParseTuple(args, "O!O!O:serve_facts", &PyType_Type, &tensor, &PyType_Type, &size, &device)) {
-        return NULL;
-    }
-    if (!PyType_IsSubtype((PyTypeObject *)size, &PyTuple_Type)) {
-        PyErr_SetString(PyExc_TypeError, "shapes are tuples");
-        return NULL;
-    }
-    size_type = (PyTypeObject *)Py_NewRef(size);
-    cpu = Py_NewRef(device);
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        if (serve(tensor, &facts[i], 0) < 0) {
+/* Put each of a few in the place of what a class has by its name. Returns None. */
+static PyObject *serve_all(PyObject *tensor, const Served *served, size_t count, int is_of_elements) {
+    for (size_t i = 0; i < count; i++) {
+        if (serve(tensor, &served[i], is_of_elements) < 0) {
             return NULL;
         }
     }
     Py_RETURN_NONE;
 }
 
-/* serve_elements(Tensor, the keys of tensors and modes whose elements are the Python's to read) */
-PyObject *serve_elements(PyObject *module, PyObject *args) {
+/* serve_facts(Tensor): once Python told of shapes and of the CPU's device. Returns None. */
+PyObject *serve_facts(PyObject *module, PyObject *tensor) {
     (void)module;
-    PyObject *tensor;
-    long long uncommon;
-    if (!PyArg_ParseTuple(args, "O!L:serve_elements", &PyType_Type, &tensor, &uncommon)) {
-        return NULL;
-    }
-    uncommon_keys = uncommon;
-    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++) {
-        if (serve(tensor, &elements[i], 1) < 0) {
-            return NULL;
-        }
-    }
-    Py_RETURN_NONE;
+    return serve_all(tensor, facts, sizeof facts / sizeof facts[0], 0);
 }
+
+/* serve_elements(Tensor): once Python told which elements are its own to read. Returns None. */
+PyObject *serve_elements(PyObject *module, PyObject *tensor) {
+    (void)module;
+    return serve_all(tensor, elements, sizeof elements / sizeof elements[0], 1);
+}
+
+/* Look at the class of shapes. Returns -1 with an exception. */
+static int take_size(PyObject *size) {
+    if (!PyType_IsSubtype((PyTypeObject *)size, &PyTuple_Type)) {
+        PyErr_SetString(PyExc_TypeError, "shapes are tuples");
+        return -1;
+    }
+    return 0;
+}
+
+const Setting property_settings[] = {
+    {"Size", SETTING_CLASS, &size_type, NULL, take_size},
+    {"CPU_DEVICE", SETTING_OBJECT, &cpu, NULL, NULL},
+    {"UNCOMMON", SETTING_BITS, &uncommon_keys, NULL, NULL},
+    NO_SETTING,
+};
 
 /* Return an element of a shape, or a part of it, which is a shape. */
 static PyObject *size_subscript(PyObject *self, PyObject *place) {

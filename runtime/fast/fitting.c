@@ -1,9 +1,9 @@
 /* Gradients made to fit where they flow, where that takes nothing, or a sum over dimensions before those that are wanted:
  * `opwright.autograd.gradients.fit` does the rest. */
 
+#include "arrays.h"
 #include "engine.h"
 #include "kernels/dense.h"
-#include "loops.h"
 #include "numpy_api.h"
 #include "unwatched.h"
 

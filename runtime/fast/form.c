@@ -2,7 +2,8 @@
  *
  * Python makes it (`opwright.dispatch.forms`) once a call of that form was served. It never changes. */
 
-#include "core.h"
+#include "form.h"
+#include "tensor.h"
 
 /* What a form takes for an argument; `opwright.dispatch.forms` has the numbers. */
 enum Kind {

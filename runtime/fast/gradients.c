@@ -3,7 +3,10 @@
  * Python reads the formulas (`opwright.autograd.formulas`); `apply` of the node computes the same, and serves where a
  * saved tensor has to be looked at, or an operand is not what a step expects. */
 
-#include "loops.h"
+#include "arrays.h"
+#include "backward.h"
+#include "keeping.h"
+#include "operator.h"
 
 /* The most slots that are freed here. */
 #define MOST_FREED 12

@@ -8,6 +8,7 @@ static const struct {
     PyObject **name;
     const char *text;
 } texts[] = {
+    {&interned._blocks, "_blocks"},
     {&interned._call_uncommon, "_call_uncommon"},
     {&interned._non_differentiable, "_non_differentiable"},
     {&interned._saved, "_saved"},
@@ -15,11 +16,14 @@ static const struct {
     {&interned.acquire, "acquire"},
     {&interned.apply, "apply"},
     {&interned.indices, "indices"},
+    {&interned.inference_mode, "inference_mode"},
+    {&interned.no_grad, "no_grad"},
     {&interned.out, "out"},
     {&interned.outputs, "outputs"},
     {&interned.release, "release"},
     {&interned.requires_grad, "requires_grad"},
     {&interned.saved, "saved"},
+    {&interned.several, "several"},
     {&interned.watched, "watched"},
 };
 

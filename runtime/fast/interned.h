@@ -6,8 +6,8 @@
 #include "core.h"
 
 typedef struct {
-    PyObject *_call_uncommon, *_non_differentiable, *_saved, *_to_save, *acquire, *apply, *indices, *out, *outputs,
-        *release, *requires_grad, *saved, *watched;
+    PyObject *_blocks, *_call_uncommon, *_non_differentiable, *_saved, *_to_save, *acquire, *apply, *indices, *inference_mode, *no_grad, *out, *outputs,
+        *release, *requires_grad, *saved, *several, *watched;
     PyObject *only_out; /* ("out",) */
     PyObject *nothing;  /* () */
 } Interned;

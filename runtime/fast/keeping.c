@@ -1,7 +1,7 @@
 /* What nodes keep of a call: arguments, results, and facts about them. */
 
 #include "keeping.h"
-#include "loops.h"
+#include "arrays.h"
 
 /* Whether a value is exactly a Tensor with keys. */
 static int is_plain(PyObject *value) {

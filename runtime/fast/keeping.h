@@ -3,7 +3,7 @@
 #ifndef OPWRIGHT_KEEPING_H
 #define OPWRIGHT_KEEPING_H
 
-#include "core.h"
+#include "node.h"
 
 /* `opwright.autograd.recorders` has the numbers. */
 enum Keeping {
@@ -23,16 +23,16 @@ typedef struct {
     uint32_t needed;   /* a bit for each operand whose gradient needs it; 0: always */
 } Saving;
 
-/* Return where the gradient of an operand flows, borrowed. */
-static inline PyObject *edge_of(PyObject *operand) {
-    PyObject *edge = operand == Py_None ? NULL : ((Tensor *)operand)->edge;
-    return edge == NULL ? Py_None : edge;
-}
-
 int keeping_takes(const Saving *saving, PyObject *const *args);
 int keep_argument(const Saving *saving, PyObject *node, PyObject *const *args);
 int keep_result(const Saving *saving, PyObject *node, PyObject *result);
 int keeping_read(Saving *saving, PyObject *text, PyTypeObject *node, Py_ssize_t total);
+
+/* saved.c */
+PyObject *save(PyObject *tensor);
+PyObject *save_result(PyObject *result);
+PyObject *unpack(PyObject *saved);
+int saving_is_ready(void);
 
 /* Whether a saving is of a result. */
 static inline int is_of_result(const Saving *saving) {

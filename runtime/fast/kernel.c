@@ -1,8 +1,10 @@
 /* Kernel: a kernel that is one ufunc, for simple tensors or for plain arrays. What is not as it wants it goes to the
  * generated Python kernel in whose place it stands. */
 
+#include "arrays.h"
 #include "callable.h"
 #include "loops.h"
+#include "tensor.h"
 
 /* From how many elements on the ufunc writes to the memory itself. */
 #define LONG_WRITE 500

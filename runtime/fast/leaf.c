@@ -1,6 +1,10 @@
 /* Leaves: a gradient is stored, or added to the one there is, as `opwright.autograd.accumulate` does for what is
  * uncommon: views, hooks, arrays without dimensions, other devices. */
 
+#include "arrays.h"
+#include "backward.h"
+#include "configure.h"
+#include "engine.h"
 #include "interned.h"
 #include "loops.h"
 #include "storage.h"
@@ -8,17 +12,15 @@
 /* From how many elements on the Python adds: it writes where it is, and lets other threads run. */
 #define LONG_SUM 500
 
-/* What `configure_leaves` is told. */
+/* What `configure` is told. */
 static struct {
     PyObject *accumulate;
-    Py_ssize_t variable, lock, post_hooks; /* of AccumulateGrad */
-    int64_t odd_bits, grad_bits, plain_bits;
     Loops add;
 } leaves = {0};
 
 /* Return the leaf that a node is the end of, a new reference; NULL without an exception where it is gone, or no Tensor. */
 static PyObject *living(PyObject *leaf) {
-    PyObject *reference = slot_at(leaf, leaves.variable);
+    PyObject *reference = slot_at(leaf, engine.variable);
     if (reference == NULL || !PyWeakref_CheckRef(reference)) {
         return NULL;
     }
@@ -48,7 +50,7 @@ static int is_plain(PyObject *grad) {
     }
     PyObject *array = ((Tensor *)grad)->array;
     int64_t keys = bits_of(grad);
-    return array != NULL && Py_TYPE(array) == core.array && keys != -1 && !(keys & ~leaves.plain_bits);
+    return array != NULL && Py_TYPE(array) == core.array && keys != -1 && !(keys & ~(core.dense_cpu_bits | core.odd_bits | core.view_bits | core.grad_bits));
 }
 
 /* Return the memory of a gradient that is the only view of an array by columns, turned: borrowed. NULL where somebody
@@ -117,7 +119,7 @@ static int add_to(Tensor *known, Tensor *grad) {
 static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
     Tensor *tensor = (Tensor *)variable;
     int64_t keys = bits_of(variable);
-    if (keys == -1 || (keys & leaves.odd_bits) || tensor->edge != leaf || !(keys & leaves.grad_bits) || tensor->array == NULL ||
+    if (keys == -1 || (keys & (core.odd_bits | core.view_bits)) || tensor->edge != leaf || !(keys & core.grad_bits) || tensor->array == NULL ||
         Py_TYPE(tensor->array) != core.array ||
         !array_fits(tensor->array, ((Node *)leaf)->dtype, ((Node *)leaf)->shape) ||
         !arrays_are_alike(tensor->array, ((Tensor *)grad)->array)) {
@@ -141,7 +143,7 @@ static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
 
 /* Do it where nobody else has the leaf's lock. Returns whether that was done, or -1. */
 static int accumulate(PyObject *leaf, PyObject *variable, PyObject *grad) {
-    PyObject *lock = Py_XNewRef(slot_at(leaf, leaves.lock));
+    PyObject *lock = Py_XNewRef(slot_at(leaf, engine.lock));
     if (lock == NULL) {
         return 0;
     }
@@ -161,13 +163,13 @@ static int accumulate(PyObject *leaf, PyObject *variable, PyObject *grad) {
 
 /* Whether a leaf ever had hooks. */
 int leaf_has_hooks(PyObject *leaf) {
-    return ((Node *)leaf)->extra != Py_None || slot_at(leaf, leaves.post_hooks) != Py_None;
+    return ((Node *)leaf)->extra != Py_None || slot_at(leaf, engine.post_hooks) != Py_None;
 }
 
 /* Hand the whole gradient to a leaf without tensor hooks. Nobody but the caller needs `grad`. Returns -1 with an error. */
 int leaf_accumulate(PyObject *leaf, PyObject *grad) {
     int is_done = 0;
-    PyObject *variable = slot_at(leaf, leaves.post_hooks) == Py_None && is_plain(grad) ? living(leaf) : NULL;
+    PyObject *variable = slot_at(leaf, engine.post_hooks) == Py_None && is_plain(grad) ? living(leaf) : NULL;
     if (variable != NULL) {
         is_done = accumulate(leaf, variable, grad);
         Py_DECREF(variable);
@@ -181,24 +183,13 @@ int leaf_accumulate(PyObject *leaf, PyObject *grad) {
     return result == NULL ? -1 : 0;
 }
 
-/* configure_leaves(AccumulateGrad, accumulate, np.add, ODD | VIEW, GRAD, what a plain gradient's keys are) */
-PyObject *configure_leaves(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *leaf, *function, *add;
-    long long odd, grad, plain;
-    if (!PyArg_ParseTuple(
-            args, "O!OOLLL:configure_leaves", &PyType_Type, &leaf, &function, &add, &odd, &grad, &plain)) {
-        return NULL;
-    }
-    leaves.variable = slot_offset((PyTypeObject *)leaf, "_variable");
-    leaves.lock = slot_offset((PyTypeObject *)leaf, "lock");
-    leaves.post_hooks = slot_offset((PyTypeObject *)leaf, "post_hooks");
-    if (PyErr_Occurred() || loops_init(&leaves.add, add, 2, "fc") < 0) {
-        return NULL;
-    }
-    leaves.odd_bits = odd;
-    leaves.grad_bits = grad;
-    leaves.plain_bits = plain;
-    leaves.accumulate = Py_NewRef(function);
-    Py_RETURN_NONE;
+/* Take the loops of `np.add`. Returns -1 with an exception. */
+static int take_add(PyObject *ufunc) {
+    return loops_init(&leaves.add, ufunc, 2, "fc");
 }
+
+const Setting leaf_settings[] = {
+    {"accumulate", SETTING_OBJECT, &leaves.accumulate, NULL, NULL},
+    {"np_add", SETTING_OBJECT, NULL, NULL, take_add},
+    NO_SETTING,
+};

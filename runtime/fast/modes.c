@@ -1,7 +1,7 @@
 /* The modes of this thread or task, `opwright.state.Modes`: bits that are added to a call's keys, those that may stay;
  * and the exception that waits while modes are put back. */
 
-#include "core.h"
+#include "modes.h"
 
 /* The modes that were read last. They never change once made. */
 static PyObject *known_modes = NULL;

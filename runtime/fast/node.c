@@ -5,7 +5,7 @@
  * but for what users tie into a cycle. So the collector gets to see them where such a cycle may be (hooks, recorded
  * gradients of leaves), before each of its full runs, and when there are very many. */
 
-#include "core.h"
+#include "node.h"
 
 /* How many nodes the collector does not know of, at most: it looks at everything after about as many new objects. */
 #define MOST_UNTRACKED 131072

@@ -2,7 +2,9 @@
  *
  * What serves is looked up in the operator's own table for each call, as a stub does: C never keeps a kernel. */
 
-#include "core.h"
+#include "modes.h"
+#include "operator.h"
+#include "tensor.h"
 
 /* Fill in an operator. Returns -1 with TypeError where that is no table. */
 int operator_set(Operator *operator, PyObject *table, PyObject *function) {

@@ -1,10 +1,12 @@
 /* The key of a kept plan: what rules read of arrays, and the numbers and options they are told. Reading it runs no
  * Python and keeps no reference. */
 
+#include "configure.h"
 #include "numpy_api.h"
 #include "plan_key.h"
+#include "tensor.h"
 
-static PyObject *constants = NULL; /* `configure_keys` is told */
+static PyObject *constants = NULL; /* a tuple of classes: `configure` is told */
 
 /* Words that say of what kind the next are. */
 enum Mark { MARK_NONE = 1, MARK_FALSE, MARK_TRUE, MARK_INT, MARK_FLOAT, MARK_OBJECT, MARK_LIST, MARK_SLICE, MARK_REST };
@@ -56,16 +58,19 @@ static int is_constant(PyObject *value) {
     return 0;
 }
 
-/* configure_keys(classes of constants): a tuple. */
-PyObject *configure_keys(PyObject *module, PyObject *classes) {
-    (void)module;
+/* Look at the classes of constants. Returns -1 with an exception. */
+static int take_constants(PyObject *classes) {
     if (!PyTuple_CheckExact(classes)) {
         PyErr_SetString(PyExc_TypeError, "classes are a tuple");
-        return NULL;
+        return -1;
     }
-    Py_XSETREF(constants, Py_NewRef(classes));
-    Py_RETURN_NONE;
+    return 0;
 }
+
+const Setting key_settings[] = {
+    {"constant_classes", SETTING_OBJECT, &constants, NULL, take_constants},
+    NO_SETTING,
+};
 
 /* An option: None, a number, or an object that is only what it is. */
 static int put_value(PlanKey *key, PyObject *value) {

@@ -3,10 +3,10 @@
 
 #include "callable.h"
 #include "kernels/dense.h"
-#include "loops.h"
 #include "interned.h"
 #include "numpy_api.h"
 #include "plan_key.h"
+#include "tensor.h"
 
 #define MOST_PASSED (MOST_ARGUMENTS + 1)
 

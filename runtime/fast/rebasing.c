@@ -1,8 +1,9 @@
 /* Writes in place that are recorded: `rebase_history`, and `Window`, where in its base a view that was written to lies. What
  * has hooks, and whatever is laid out in another way, is for `opwright.autograd.recording` and its `views`. */
 
-#include "keeping.h"
-#include "loops.h"
+#include "arrays.h"
+#include "configure.h"
+#include "history.h"
 #include "numpy_api.h"
 #include "storage.h"
 
@@ -16,12 +17,11 @@ typedef struct {
 
 static PyTypeObject *window_type = NULL;
 
-/* What `configure_rebasing` is told. */
+/* What `configure` is told. */
 static struct {
     PyObject *rebase;
     PyTypeObject *write, *after;
     Py_ssize_t write_fn, write_window, after_window;
-    int64_t view_bit;
 } rebasing = {0};
 
 static const npy_intp *view_shape(const Window *window) {
@@ -160,7 +160,7 @@ static int is_base_of(PyObject *object, const Tensor *view) {
     }
     PyObject *storage = slot_at(extra, storage_slots.own);
     return storage != NULL && storage != Py_None && storage == slot_at(view->extra, storage_slots.own) &&
-           !(PyLong_AsLongLongAndOverflow(((Tensor *)object)->keys, &overflow) & rebasing.view_bit) && !overflow;
+           !(PyLong_AsLongLongAndOverflow(((Tensor *)object)->keys, &overflow) & core.view_bits) && !overflow;
 }
 
 /* Return the node of a base that a view was written to: its edges are the base's, and those of the write but the first. */
@@ -223,7 +223,7 @@ static int rebase_view(Tensor *view, Tensor *base, PyObject *fn) {
 PyObject *rebase_history(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     int done = 0;
-    if (count == 2 && core.dense_cpu_grad != NULL && is_common(args[0]) && is_node(args[1])) {
+    if (count == 2 && is_common(args[0]) && is_node(args[1])) {
         Tensor *tensor = (Tensor *)args[0];
         PyObject *base = base_of(tensor);
         if (base == Py_None) {
@@ -240,27 +240,23 @@ PyObject *rebase_history(PyObject *module, PyObject *const *args, Py_ssize_t cou
     return done ? Py_NewRef(args[0]) : PyObject_Vectorcall(rebasing.rebase, args, (size_t)count, NULL);
 }
 
-/* configure_rebasing(rebase_history, WriteToView, ViewOfBase, VIEW) */
-PyObject *configure_rebasing(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *rebase, *write, *after;
-    long long view;
-    if (!PyArg_ParseTuple(
-            args, "OO!O!L:configure_rebasing", &rebase, &PyType_Type, &write, &PyType_Type, &after, &view)) {
-        return NULL;
-    }
-    rebasing.write_fn = slot_offset((PyTypeObject *)write, "fn");
-    rebasing.write_window = slot_offset((PyTypeObject *)write, "window");
-    rebasing.after_window = slot_offset((PyTypeObject *)after, "window");
-    if (PyErr_Occurred()) {
-        return NULL;
-    }
-    rebasing.rebase = Py_NewRef(rebase);
-    rebasing.write = (PyTypeObject *)Py_NewRef(write);
-    rebasing.after = (PyTypeObject *)Py_NewRef(after);
-    rebasing.view_bit = view;
-    Py_RETURN_NONE;
-}
+static const SettingSlot write_slots[] = {
+    {"fn", &rebasing.write_fn},
+    {"window", &rebasing.write_window},
+    {NULL, NULL},
+};
+
+static const SettingSlot after_slots[] = {
+    {"window", &rebasing.after_window},
+    {NULL, NULL},
+};
+
+const Setting rebasing_settings[] = {
+    {"rebase_history", SETTING_OBJECT, &rebasing.rebase, NULL, NULL},
+    {"WriteToView", SETTING_CLASS, &rebasing.write, write_slots, NULL},
+    {"ViewOfBase", SETTING_CLASS, &rebasing.after, after_slots, NULL},
+    NO_SETTING,
+};
 
 static PyMethodDef window_methods[] = {
     {"part", window_part, METH_O, "Return the view's elements of an array laid out as the base."},

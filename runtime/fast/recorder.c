@@ -1,9 +1,11 @@
 /* Recorder: a recording kernel. It calls what is below, makes the node, and gives the result its history, as the
  * generated Python kernel does in whose place it stands, which takes whatever is no plain Tensor. */
 
+#include "arrays.h"
 #include "callable.h"
+#include "configure.h"
+#include "history.h"
 #include "keeping.h"
-#include "loops.h"
 #include "storage.h"
 
 typedef struct {
@@ -19,11 +21,8 @@ typedef struct {
     int output;       /* which of several results gets the history; -1: there is one */
 } Recorder;
 
-/* What `configure_recording` is told: what Python does where it is uncommon. */
-static struct {
-    PyObject *record, *grad;
-    int64_t view;
-} recording = {0};
+/* What `configure` is told: what Python does where a result is uncommon. */
+static PyObject *recording = NULL;
 
 static int64_t last_sequence = -1;
 
@@ -76,7 +75,7 @@ static PyObject *make_node(const Recorder *recorder, PyObject *const *args) {
 
 /* Return a tensor's keys with GRAD. */
 static PyObject *keys_with_grad(PyObject *keys) {
-    return keys == core.dense_cpu ? Py_NewRef(core.dense_cpu_grad) : PyNumber_Or(keys, recording.grad);
+    return keys == core.dense_cpu ? Py_NewRef(core.dense_cpu_grad) : PyNumber_Or(keys, core.grad);
 }
 
 /* Number a node, and note on it what its result looks like. */
@@ -108,7 +107,7 @@ int note_history(Tensor *result, PyObject *made) {
 void note_version(const Tensor *view) {
     int overflow;
     if (view->keys == core.dense_cpu_grad || !PyLong_CheckExact(view->keys) ||
-        !(PyLong_AsLongLongAndOverflow(view->keys, &overflow) & recording.view) ||
+        !(PyLong_AsLongLongAndOverflow(view->keys, &overflow) & core.view_bits) ||
         !Py_IS_TYPE(view->extra, storage_slots.extra)) {
         return;
     }
@@ -122,7 +121,7 @@ void note_version(const Tensor *view) {
 static int record(Tensor *result, PyObject *node) {
     int is_inexact = result->array != NULL && Py_TYPE(result->array) == core.array ? array_is_inexact(result->array) : -1;
     if (is_inexact < 0) {
-        PyObject *done = PyObject_CallFunctionObjArgs(recording.record, (PyObject *)result, node, NULL);
+        PyObject *done = PyObject_CallFunctionObjArgs(recording, (PyObject *)result, node, NULL);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }
@@ -243,23 +242,10 @@ static int read_edges(Recorder *made, PyObject *edges) {
     return 0;
 }
 
-/* configure_recording(record, GRAD, VIEW) */
-PyObject *configure_recording(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *record, *grad;
-    long long view;
-    if (!PyArg_ParseTuple(args, "OO!L:configure_recording", &record, &PyLong_Type, &grad, &view)) {
-        return NULL;
-    }
-    core.dense_cpu_grad = PyNumber_Or(core.dense_cpu, grad);
-    if (core.dense_cpu_grad == NULL) {
-        return NULL;
-    }
-    recording.grad = Py_NewRef(grad);
-    recording.record = Py_NewRef(record);
-    recording.view = view;
-    Py_RETURN_NONE;
-}
+const Setting recorder_settings[] = {
+    {"record", SETTING_OBJECT, &recording, NULL, NULL},
+    NO_SETTING,
+};
 
 /* Take the edges and what the node keeps. Returns -1 with an exception. */
 static int recorder_init(PyObject *self, PyObject *const *args) {
@@ -268,8 +254,8 @@ static int recorder_init(PyObject *self, PyObject *const *args) {
         PyErr_SetString(PyExc_TypeError, "a Recorder takes a class of nodes");
         return -1;
     }
-    if (recording.record == NULL || recorder->total > MOST_ARGUMENTS || recorder->refused >> recorder->total != 0) {
-        PyErr_SetString(PyExc_ValueError, "configure_recording comes first, and no kernel takes so many arguments");
+    if (recording == NULL || recorder->total > MOST_ARGUMENTS || recorder->refused >> recorder->total != 0) {
+        PyErr_SetString(PyExc_ValueError, "configure comes first, and no kernel takes so many arguments");
         return -1;
     }
     return read_edges(recorder, args[4]) < 0 ? -1 : read_savings(recorder, args[5]);

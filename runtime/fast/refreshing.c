@@ -2,7 +2,10 @@
  * [Histories of views] in `opwright.autograd.recording` says what is found out; what is out of date is found there. */
 
 #include "callable.h"
-#include "keeping.h"
+#include "configure.h"
+#include "history.h"
+#include "interned.h"
+#include "modes.h"
 #include "storage.h"
 
 /* A recording kernel for calls with views; `function` is the Python that brings these up to date. */
@@ -14,12 +17,8 @@ typedef struct {
     signed char places[MOST_ARGUMENTS]; /* of tensors, and lists of them */
 } Refreshing;
 
-/* What `configure_refreshing` is told. */
-static struct {
-    PyTypeObject *no_history;
-    PyObject *no_grad, *inference_mode, *several;
-    int64_t view_bit, grad_bit, inference_bit;
-} refreshing = {0};
+/* What `configure` is told. */
+static PyTypeObject *no_history = NULL;
 
 /* Whether two counts of writes are surely the same. */
 static int are_equal(PyObject *first, PyObject *second) {
@@ -35,7 +34,7 @@ static int is_up_to_date(const Tensor *tensor) {
     if (tensor->keys == NULL || !PyLong_CheckExact(tensor->keys) || tensor->extra == NULL) {
         return 0;
     }
-    if (tensor->extra == Py_None || !(PyLong_AsLongLongAndOverflow(tensor->keys, &overflow) & refreshing.view_bit)) {
+    if (tensor->extra == Py_None || !(PyLong_AsLongLongAndOverflow(tensor->keys, &overflow) & core.view_bits)) {
         return 1;
     }
     if (!Py_IS_TYPE(tensor->extra, storage_slots.extra)) {
@@ -46,7 +45,7 @@ static int is_up_to_date(const Tensor *tensor) {
         return 1;
     }
     if (base == NULL || !PyObject_TypeCheck(base, core.tensor) || own == NULL ||
-        !Py_IS_TYPE(own, storage_slots.storage) || Py_IS_TYPE(edge_of((PyObject *)tensor), refreshing.no_history)) {
+        !Py_IS_TYPE(own, storage_slots.storage) || Py_IS_TYPE(edge_of((PyObject *)tensor), no_history)) {
         return 0;
     }
     int has_edge = edge_of((PyObject *)tensor) != Py_None, has_base_edge = edge_of(base) != Py_None;
@@ -93,16 +92,16 @@ static PyObject *refreshing_call(PyObject *self, PyObject *const *args, size_t f
 
 /* Say why a recorded call must not write to views made now, borrowed; NULL where it may. Returns -1 with an exception. */
 static int creation_of_modes(PyObject **creation) {
-    int64_t keys = refreshing.grad_bit;
+    int64_t keys = core.grad_bits;
     int is_on;
     *creation = NULL;
     if (apply_modes(&keys, &is_on) < 0) {
         return -1;
     }
-    if (is_on && keys & refreshing.inference_bit) {
-        *creation = refreshing.inference_mode;
-    } else if (is_on && !(keys & refreshing.grad_bit)) {
-        *creation = refreshing.no_grad;
+    if (is_on && keys & core.inference_bits) {
+        *creation = interned.inference_mode;
+    } else if (is_on && !(keys & core.grad_bits)) {
+        *creation = interned.no_grad;
     }
     return 0;
 }
@@ -148,7 +147,7 @@ PyObject *mark_views(PyObject *module, PyObject *views) {
         return NULL;
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(views); i++) {
-        if (!mark(PyList_GET_ITEM(views, i), creation == NULL ? refreshing.several : creation)) {
+        if (!mark(PyList_GET_ITEM(views, i), creation == NULL ? interned.several : creation)) {
             PyErr_SetString(PyExc_TypeError, "a view is a Tensor");
             return NULL;
         }
@@ -156,33 +155,17 @@ PyObject *mark_views(PyObject *module, PyObject *views) {
     return Py_NewRef(views);
 }
 
-/* configure_refreshing(NoHistory, VIEW, GRAD, INFERENCE, what views say that were made without records, in inference
- * mode, several by one call) */
-PyObject *configure_refreshing(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *no_history, *no_grad, *inference_mode, *several;
-    long long view, grad, inference;
-    if (!PyArg_ParseTuple(
-            args, "O!LLLUUU:configure_refreshing", &PyType_Type, &no_history, &view, &grad, &inference, &no_grad,
-            &inference_mode, &several)) {
-        return NULL;
-    }
-    refreshing.no_grad = Py_NewRef(no_grad);
-    refreshing.inference_mode = Py_NewRef(inference_mode);
-    refreshing.several = Py_NewRef(several);
-    refreshing.view_bit = view;
-    refreshing.grad_bit = grad;
-    refreshing.inference_bit = inference;
-    refreshing.no_history = (PyTypeObject *)Py_NewRef(no_history);
-    Py_RETURN_NONE;
-}
+const Setting refreshing_settings[] = {
+    {"NoHistory", SETTING_CLASS, &no_history, NULL, NULL},
+    NO_SETTING,
+};
 
 /* Take the places of the tensors, in their order. Returns -1 with an exception. */
 static int refreshing_init(PyObject *self, PyObject *const *args) {
     Refreshing *made = (Refreshing *)self;
     PyObject *places = args[3];
-    if (PyTuple_GET_SIZE(places) > MOST_ARGUMENTS || refreshing.no_history == NULL) {
-        PyErr_SetString(PyExc_ValueError, "configure_refreshing comes first, and no kernel takes so many tensors");
+    if (PyTuple_GET_SIZE(places) > MOST_ARGUMENTS || no_history == NULL) {
+        PyErr_SetString(PyExc_ValueError, "configure comes first, and no kernel takes so many tensors");
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); i++) {

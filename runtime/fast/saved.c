@@ -1,20 +1,27 @@
 /* Tensors as nodes keep them, and given back where nobody wrote to them: `opwright.autograd.saved`, which serves hooks,
  * views, subclasses, and words the errors. */
 
+#include "configure.h"
+#include "interned.h"
+#include "keeping.h"
 #include "storage.h"
 
-/* What `configure_saving` is told: what Python does, the dictionary that has the count of open blocks with hooks and its
- * name there, the class of saved results and where its slots are. */
+/* What `configure` is told: what Python does, the globals of `save`, which have the count of open blocks with hooks, the
+ * class of saved results and where its slots are. */
 static struct {
-    PyObject *save, *save_result, *blocks_owner, *blocks_name, *zero;
-    int64_t autograd_bits;
+    PyObject *save, *save_result, *globals, *zero;
     PyTypeObject *result;
     Py_ssize_t array, instance, keys, number, storage, tangent, version, write;
 } saving = {0};
 
+/* Whether Python told what is needed here. */
+int saving_is_ready(void) {
+    return saving.save != NULL && saving.result != NULL;
+}
+
 /* Whether hooks may want to see what is saved, or the tensor must not be. Returns -1 with an exception. */
 static int is_saved_by_python(Tensor *tensor) {
-    PyObject *blocks = PyDict_GetItemWithError(saving.blocks_owner, saving.blocks_name);
+    PyObject *blocks = PyDict_GetItemWithError(saving.globals, interned._blocks);
     if (blocks == NULL || !PyLong_CheckExact(blocks) || tensor->keys == NULL || !PyLong_CheckExact(tensor->keys)) {
         return PyErr_Occurred() ? -1 : 1;
     }
@@ -22,7 +29,7 @@ static int is_saved_by_python(Tensor *tensor) {
     int64_t keys = tensor->keys == core.dense_cpu ? core.dense_cpu_bits
                                                   : PyLong_AsLongLongAndOverflow(tensor->keys, &overflow);
     int64_t count = PyLong_AsLongLongAndOverflow(blocks, &overflow);
-    return count != 0 || !(keys & saving.autograd_bits);
+    return count != 0 || !(keys & core.autograd_bits);
 }
 
 /* Whether anybody counts writes to a tensor's memory, which `version_of` has looked at. */
@@ -135,34 +142,29 @@ PyObject *unpack(PyObject *saved) {
     return is_same ? Py_NewRef(tensor) : NULL;
 }
 
-/* configure_saving(save, save_result, globals of `save`, name of the count in them, class of saved results, AUTOGRAD) */
-PyObject *configure_saving(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *one, *result, *owner, *name, *type;
-    long long autograd;
-    if (!PyArg_ParseTuple(
-            args, "OOO!UO!L:configure_saving", &one, &result, &PyDict_Type, &owner, &name, &PyType_Type, &type,
-            &autograd)) {
-        return NULL;
-    }
-    PyTypeObject *of_result = (PyTypeObject *)type;
-    saving.array = slot_offset(of_result, "array");
-    saving.instance = slot_offset(of_result, "instance");
-    saving.keys = slot_offset(of_result, "keys");
-    saving.number = slot_offset(of_result, "number");
-    saving.storage = slot_offset(of_result, "storage");
-    saving.tangent = slot_offset(of_result, "tangent");
-    saving.version = slot_offset(of_result, "version");
-    saving.write = slot_offset(of_result, "write");
-    if (PyErr_Occurred()) {
-        return NULL;
-    }
+static const SettingSlot result_slots[] = {
+    {"array", &saving.array},
+    {"instance", &saving.instance},
+    {"keys", &saving.keys},
+    {"number", &saving.number},
+    {"storage", &saving.storage},
+    {"tangent", &saving.tangent},
+    {"version", &saving.version},
+    {"write", &saving.write},
+    {NULL, NULL},
+};
+
+/* Make the count of writes of memory that nobody counts. Returns -1 with an exception. */
+static int take_save(PyObject *save) {
+    (void)save;
     saving.zero = PyLong_FromLong(0);
-    saving.autograd_bits = autograd;
-    saving.result = (PyTypeObject *)Py_NewRef(type);
-    saving.blocks_owner = Py_NewRef(owner);
-    saving.blocks_name = Py_NewRef(name);
-    saving.save_result = Py_NewRef(result);
-    saving.save = Py_NewRef(one);
-    Py_RETURN_NONE;
+    return saving.zero == NULL ? -1 : 0;
 }
+
+const Setting saving_settings[] = {
+    {"save", SETTING_OBJECT, &saving.save, NULL, take_save},
+    {"save_result", SETTING_OBJECT, &saving.save_result, NULL, NULL},
+    {"saved_globals", SETTING_DICT, &saving.globals, NULL, NULL},
+    {"SavedResult", SETTING_CLASS, &saving.result, result_slots, NULL},
+    NO_SETTING,
+};

@@ -3,7 +3,7 @@
  *
  * A cell is what the collector keeps of an object, and the object; of a cell that is free the count of references is 0. */
 
-#include "core.h"
+#include "node.h"
 
 #define SLAB_BYTES 65536
 #define HEAD_BYTES (2 * sizeof(uintptr_t)) /* what the collector has before an object, zero where it does not track it */

@@ -4,6 +4,8 @@
  * a call, `plan` is asked for its form, a few times at most. */
 
 #include "callable.h"
+#include "form.h"
+#include "modes.h"
 
 #define MOST_FORMS 6
 #define MOST_PLANS 16

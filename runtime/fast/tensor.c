@@ -3,7 +3,8 @@
  * `Tensor` stays a Python class, whose instances have this layout. Those of the class itself, not of subclasses, come
  * from a free list. */
 
-#include "core.h"
+#include "spares.h"
+#include "tensor.h"
 
 #define MOST_FREE 64
 
@@ -88,16 +89,21 @@ PyObject *wrap_simple(PyObject *array) {
     return wrap_with_keys(array, core.dense_cpu);
 }
 
-/* Take the class whose instances are made here. Returns -1 where its instances have more than the base's fields. */
-int adopt_tensor(PyTypeObject *type) {
-    PyTypeObject *base = type->tp_base;
+/* Take the class whose instances are made here. Returns -1 with an exception where another was, or where its instances
+ * have more than the base's fields. */
+int adopt_tensor(PyObject *class) {
+    PyTypeObject *type = (PyTypeObject *)class, *base = type->tp_base;
+    if (core.tensor != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "opwright._fast serves one Tensor class, and has it already");
+        return -1;
+    }
     if (base->tp_dealloc != tensor_dealloc || type->tp_basicsize != base->tp_basicsize || type->tp_dictoffset != 0) {
         PyErr_SetString(PyExc_TypeError, "the class is no TensorBase without slots of its own");
         return -1;
     }
     type->tp_alloc = tensor_alloc;
     type->tp_dealloc = tensor_dealloc;
-    core.tensor = (PyTypeObject *)Py_NewRef((PyObject *)type);
+    core.tensor = (PyTypeObject *)Py_NewRef(class);
     return 0;
 }
 

@@ -2,14 +2,10 @@
  * the arrays of those that it does not. `opwright_kernels.plain` says the same in Python. */
 
 #include "interned.h"
-#include "loops.h"
+#include "modes.h"
 #include "numpy_api.h"
+#include "tensor.h"
 #include "unwatched.h"
-
-/* What `configure_unwatched` is told: the bits of keys that lead to NumPy's kernels alone; those that record. */
-static struct {
-    int64_t alone, grad, autograd;
-} bits = {0};
 
 /* Add the keys of a Tensor in NumPy's memory. Whether it is one. */
 static int add_keys(PyObject *object, int64_t *keys) {
@@ -29,10 +25,10 @@ static int is_unwatched(int64_t keys) {
     if (apply_modes(&keys, &is_on) < 0) {
         return -1;
     }
-    if ((keys & bits.grad) && !(keys & bits.autograd)) { /* below what records */
-        keys &= ~bits.grad;
+    if ((keys & core.grad_bits) && !(keys & core.autograd_bits)) { /* below what records */
+        keys &= ~core.grad_bits;
     }
-    return bits.alone != 0 && (keys & ~bits.alone) == 0;
+    return core.cpu_alone_bits != 0 && (keys & ~core.cpu_alone_bits) == 0;
 }
 
 /* Whether an array has floats, in the machine's byte order. */
@@ -96,17 +92,4 @@ PyObject *arrays_of(PyObject *module, PyObject *const *args, Py_ssize_t count, P
         PyList_SET_ITEM(made, i, Py_NewRef(arrays[i]));
     }
     return made;
-}
-
-/* configure_unwatched(CPU_ALONE, GRAD, AUTOGRAD) */
-PyObject *configure_unwatched(PyObject *module, PyObject *args) {
-    (void)module;
-    long long alone, grad, autograd;
-    if (!PyArg_ParseTuple(args, "LLL:configure_unwatched", &alone, &grad, &autograd)) {
-        return NULL;
-    }
-    bits.alone = alone;
-    bits.grad = grad;
-    bits.autograd = autograd;
-    Py_RETURN_NONE;
 }

@@ -1,7 +1,10 @@
 /* UserKernel: a user's function as the kernel of an operator, as the Python kernel calls it in whose place it stands:
  * without the named arguments that are left at their defaults, and, if it is to be, where nothing is recorded. */
 
+#include "arrays.h"
 #include "callable.h"
+#include "modes.h"
+#include "tensor.h"
 
 typedef struct {
     Callable base;

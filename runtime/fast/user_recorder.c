@@ -1,10 +1,12 @@
 /* UserRecorder: what records calls of an operator with a formula of a user's, as the Python does in whose place it stands:
  * it runs what is below and `setup_context` where nothing is recorded, and gives a new tensor its history. */
 
+#include "arrays.h"
 #include "callable.h"
-#include "keeping.h"
-#include "loops.h"
+#include "history.h"
 #include "interned.h"
+#include "keeping.h"
+#include "modes.h"
 
 typedef struct {
     Callable base;
@@ -177,9 +179,9 @@ static int user_recorder_init(PyObject *self, PyObject *const *args) {
     if (recorder->outputs < 0) {
         return -1;
     }
-    if (!PyType_IsSubtype(recorder->context, core.node) || core.dense_cpu_grad == NULL || recorder->total < 1 ||
+    if (!PyType_IsSubtype(recorder->context, core.node) || !saving_is_ready() || recorder->total < 1 ||
         recorder->total > MOST_ARGUMENTS || recorder->tensors >> recorder->total != 0) {
-        PyErr_SetString(PyExc_ValueError, "configure_recording comes first, and a node has an edge for each argument");
+        PyErr_SetString(PyExc_ValueError, "configure comes first, and a node has an edge for each argument");
         return -1;
     }
     return 0;

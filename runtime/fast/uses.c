@@ -1,6 +1,7 @@
 /* How many gradients each leaf of a pass gets. That is counted where a leaf has hooks: these want the whole gradient as soon
  * as it is there. */
 
+#include "backward.h"
 #include "engine.h"
 
 typedef struct {

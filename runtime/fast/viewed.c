@@ -1,10 +1,12 @@
 /* Viewed: a view kernel. Where in the memory of its array a view, or each of several, lies depends on what a kept plan
  * depends on. So a call of a known key makes the views at once. Anything else is the general shim's. */
 
+#include "arrays.h"
 #include "callable.h"
-#include "loops.h"
+#include "modes.h"
 #include "numpy_api.h"
 #include "plan_key.h"
+#include "tensor.h"
 
 typedef struct {
     Callable base;

@@ -1,8 +1,11 @@
 /* WritingPlan: the plan of a call that writes, made of a form that is kept. It does what `opwright.plans.plan.Plan` does
  * for a target that is as planned, row by row, and apart from the operands or one of them. A Plan does the rest. */
 
-#include "loops.h"
+#include "arrays.h"
+#include "configure.h"
 #include "numpy_api.h"
+#include "tensor.h"
+#include "writing.h"
 
 typedef struct {
     PyObject_HEAD
@@ -12,7 +15,7 @@ typedef struct {
     int is_shared;   /* whether the target is an operand that is not read in the order it is written in */
 } WritingPlan;
 
-/* What `configure_writing` is told: the Plan, what casts operands, and where the slots of a form are. */
+/* What `configure` is told: the Plan, what casts operands, and where the slots of a form are. */
 static struct {
     PyObject *plan, *cast;
     PyTypeObject *form;
@@ -134,27 +137,21 @@ static PyObject *writing_call(PyObject *type, PyObject *const *args, size_t flag
     return (PyObject *)made;
 }
 
-/* configure_writing(Plan, cast_operands, Form) */
-PyObject *configure_writing(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *plan, *cast, *form;
-    if (!PyArg_ParseTuple(args, "OOO!:configure_writing", &plan, &cast, &PyType_Type, &form)) {
-        return NULL;
-    }
-    PyTypeObject *type = (PyTypeObject *)form;
-    writing.shape = slot_offset(type, "shape");
-    writing.dtype = slot_offset(type, "dtype");
-    writing.produces = slot_offset(type, "produces");
-    writing.casts = slot_offset(type, "casts");
-    writing.pointwise = slot_offset(type, "pointwise");
-    if (PyErr_Occurred()) {
-        return NULL;
-    }
-    writing.plan = Py_NewRef(plan);
-    writing.cast = Py_NewRef(cast);
-    writing.form = (PyTypeObject *)Py_NewRef(form);
-    Py_RETURN_NONE;
-}
+static const SettingSlot form_slots[] = {
+    {"shape", &writing.shape},
+    {"dtype", &writing.dtype},
+    {"produces", &writing.produces},
+    {"casts", &writing.casts},
+    {"pointwise", &writing.pointwise},
+    {NULL, NULL},
+};
+
+const Setting writing_settings[] = {
+    {"Plan", SETTING_OBJECT, &writing.plan, NULL, NULL},
+    {"cast_operands", SETTING_OBJECT, &writing.cast, NULL, NULL},
+    {"Form", SETTING_CLASS, &writing.form, form_slots, NULL},
+    NO_SETTING,
+};
 
 static PyMethodDef writing_methods[] = {
     {"inplace", inplace, METH_O, "Return the array of a tensor that the operator overwrites."},

@@ -2,7 +2,7 @@
 
 #include "kernels.h"
 
-#include "../loops.h"
+#include "../tensor.h"
 #include "../unwatched.h"
 
 /* scaled(value, factor), where the factor is 1. */

@@ -14,7 +14,6 @@ from opwright.autograd import saved
 from opwright.autograd.nodes import Node
 from opwright.autograd.recording import record
 from opwright.core import fast
-from opwright.keys import AUTOGRAD, GRAD, VIEW
 
 __all__ = ["configure_recording", "records"]
 
@@ -68,5 +67,7 @@ def _bits(places: Iterable[int]) -> int:
 @cache
 def configure_recording() -> None:
     """Tell the core what Python does where a call is uncommon; once."""
-    fast.configure_saving(saved.save, saved.save_result, vars(saved), "_blocks", saved.SavedResult, AUTOGRAD)
-    fast.configure_recording(record, GRAD, VIEW)
+    fast.configure(
+        save=saved.save, save_result=saved.save_result, saved_globals=vars(saved), SavedResult=saved.SavedResult,
+        record=record,
+    )  # fmt: skip

@@ -19,7 +19,7 @@ from opwright.core import fast
 from opwright.dispatch.conversion import base_type, is_int_list
 from opwright.dispatch.operator import Operator
 from opwright.errors import ArgumentError
-from opwright.keys import ARRAYS, DENSE_CPU
+from opwright.keys import ARRAYS, AUTOGRAD, CPU_ALONE, DENSE_CPU, GRAD, INFERENCE, ODD, TRACKED, VIEW
 from opwright.state import MODES
 from opwright.tensors.tensor import Tensor
 
@@ -38,7 +38,10 @@ _SIZED: Final = re.compile(r"(?:int|SymInt)\[([1-8])\]\??")  # a list that one i
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
 _OPERANDS: Final = frozenset((Tensor, int, float, bool))
 if fast is not None:
-    fast.configure(Tensor, np.ndarray, MODES, DENSE_CPU, ARRAYS)
+    fast.configure(
+        Tensor=Tensor, ndarray=np.ndarray, MODES=MODES, ARRAYS=ARRAYS, DENSE_CPU=DENSE_CPU, GRAD=GRAD, VIEW=VIEW,
+        ODD=ODD, AUTOGRAD=AUTOGRAD, INFERENCE=INFERENCE, TRACKED=TRACKED, CPU_ALONE=CPU_ALONE,
+    )  # fmt: skip
 _OBJECTS: Final = ("ScalarType", "Layout", "MemoryFormat", "str", "Device")  # of which some are given again and again
 
 

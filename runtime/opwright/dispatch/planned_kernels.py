@@ -30,7 +30,7 @@ F = TypeVar("F", bound=Function)
 # What the key of a kept view has of an argument, by its type.
 _LETTERS: Final = {"int": "V", "SymInt": "V", "bool": "V", "int[]": "I", "SymInt[]": "I"}
 if fast is not None:
-    fast.configure_keys((Device, Layout, MemoryFormat))
+    fast.configure(constant_classes=(Device, Layout, MemoryFormat))
 
 
 def with_plans(general: Function, forms: KnownForms | KnownViews) -> Function:

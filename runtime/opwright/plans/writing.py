@@ -12,6 +12,6 @@ from opwright.plans.forms import Form
 __all__ = ["Plan"]
 
 if fast is not None:
-    fast.configure_writing(plan.Plan, plan.cast_operands, Form)
+    fast.configure(Plan=plan.Plan, cast_operands=plan.cast_operands, Form=Form)
 
 Plan: Final[Any] = plan.Plan if fast is None else fast.WritingPlan
