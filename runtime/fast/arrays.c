@@ -8,6 +8,7 @@ static PyObject *known_shape = NULL;
 static int known_ndim = -1;
 static npy_intp known_dims[4];
 
+/* Return the shape, a new reference to a tuple. */
 PyObject *array_shape(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;
     int ndim = PyArray_NDIM(array);
@@ -40,6 +41,7 @@ PyObject *array_strides(PyObject *object) {
     return made;
 }
 
+/* Return the dtype, a new reference. */
 PyObject *array_dtype(PyObject *array) {
     return Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)array));
 }
@@ -67,6 +69,7 @@ int array_fits(PyObject *object, PyObject *dtype, PyObject *shape) {
     return 1;
 }
 
+/* Whether the dtype is not complex; returns 1 or 0. */
 int array_is_real(PyObject *array) {
     return !PyArray_ISCOMPLEX((PyArrayObject *)array);
 }
@@ -99,13 +102,14 @@ int arrays_are_apart(PyObject *first, PyObject *second) {
     return behind_a <= of_b || behind_b <= of_a;
 }
 
+/* Whether two arrays have the very same dtype and the same shape; returns 1 or 0. */
 int arrays_are_alike(PyObject *first, PyObject *second) {
     PyArrayObject *a = (PyArrayObject *)first, *b = (PyArrayObject *)second;
     return PyArray_DESCR(a) == PyArray_DESCR(b) && PyArray_SAMESHAPE(a, b);
 }
 
 /* Whether an array has dimensions, elements, and exactly row-major strides. */
-int array_is_simple(PyObject *object) {
+int array_is_dense(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;
     npy_intp step = PyArray_ITEMSIZE(array);
     for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {

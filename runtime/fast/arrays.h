@@ -14,7 +14,7 @@ int array_fits(PyObject *array, PyObject *dtype, PyObject *shape);
 int arrays_are_apart(PyObject *first, PyObject *second);
 int arrays_are_alike(PyObject *first, PyObject *second);
 int array_is_real(PyObject *array);
-int array_is_simple(PyObject *array);
+int array_is_dense(PyObject *array);
 int array_is_inexact(PyObject *array);
 int array_is_free(PyObject *array);
 int array_has_base(PyObject *array);

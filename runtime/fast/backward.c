@@ -9,7 +9,8 @@
 
 static int64_t last_pass = 0;
 
-/* Run a pass with its modes and its ContextVar set. Takes the reference to the gradient. */
+/* Run a pass with its modes and its ContextVar set. Takes the reference to the gradient. Returns -1 with an exception.
+ * */
 static int run_within(Pass *pass, PyObject *root, PyObject *grad) {
     PyObject *outer;
     if (PyContextVar_Get(engine.current, NULL, &outer) < 0) {
@@ -69,15 +70,17 @@ static int is_common_root(Tensor *tensor) {
     return 1;
 }
 
-/* Count what leaves get, where any leaf that is alive may want to be told that it has all. */
+/* Count the gradients that each leaf of the pass gets, if any leaf that is alive has hooks. Returns -1 with an
+ * exception. */
 static int look_for_hooks(Pass *pass, PyObject *root) {
     PyObject *watched = PyObject_GetAttr((PyObject *)engine.leaf, interned.watched);
     int is_any = watched == NULL ? -1 : PyObject_IsTrue(watched);
     Py_XDECREF(watched);
-    return is_any <= 0 ? is_any : count_uses(root, &pass->uses);
+    return is_any <= 0 ? is_any : count_dependencies(root, &pass->dependencies);
 }
 
-/* run_backward(tensor, gradient, whether the graph is kept) returns whether it ran the pass: else Python has to. */
+/* run_backward(tensor, gradient, keep_graph): run a pass if it is a common one. Returns True if it did, False if Python
+ * has to. */
 PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     if (engine.leaf == NULL || count != 3) {
@@ -100,9 +103,9 @@ PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count
     } else {
         Py_DECREF(grad);
     }
-    waiting_free(&pass.waiting);
+    queue_free(&pass.queue);
     Py_XDECREF(pass.leaves);
-    Py_XDECREF(pass.uses);
+    Py_XDECREF(pass.dependencies);
     Py_XDECREF(pass.current);
     Py_DECREF(root);
     return failed ? NULL : Py_NewRef(Py_True);

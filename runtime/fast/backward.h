@@ -8,7 +8,7 @@
 /* backward.c */
 PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
-/* leaf.c */
+/* accumulate_grad.c */
 int leaf_accumulate(PyObject *leaf, PyObject *grad);
 int leaf_has_hooks(PyObject *leaf);
 

@@ -1,4 +1,4 @@
-/* Callables that stand in the place of a Python function: everything but the call is the function's. */
+/* Callables that stand for a Python function: all but the call is the function's. */
 
 #include "callable.h"
 
@@ -98,7 +98,7 @@ static int read_letters(PyObject *value, char *letters) {
         return -1;
     }
     if (size > MOST_ARGUMENTS) {
-        PyErr_SetString(PyExc_ValueError, "a kernel of so many arguments is the Python's");
+        PyErr_SetString(PyExc_ValueError, "a kernel of so many arguments is Python's to handle");
         return -1;
     }
     memcpy(letters, text, (size_t)size + 1);
@@ -227,7 +227,7 @@ static PyObject *callable_module(PyObject *self, void *closure) {
     return PyObject_GetAttrString(((Callable *)self)->function, "__module__");
 }
 
-/* Return the name that it is pickled by, and copied as functions are copied. */
+/* Return the name to pickle by: copies are as those of functions, the function itself. */
 PyObject *callable_reduce(PyObject *self, PyObject *unused) {
     (void)unused;
     return PyObject_GetAttrString(((Callable *)self)->function, "__qualname__");
@@ -266,7 +266,7 @@ static void write_members(const CallableType *how, PyMemberDef *members) {
     *members = (PyMemberDef){NULL, 0, 0, 0, NULL};
 }
 
-/* Make a type: a new reference. */
+/* Make a type. Returns a new reference, or NULL with an exception. */
 PyTypeObject *callable_type_make(PyObject *module, CallableType *how) {
     PyMemberDef members[MOST_FIELDS + MOST_MEMBERS + 3];
     write_members(how, members);

@@ -1,4 +1,4 @@
-/* Callables that stand in the place of a Python function: the one maker of their types.
+/* Callables that stand for a Python function: the one maker of their types.
  *
  * A type says what its instances have beyond the function: its fields. The maker's constructor takes the function and the
  * fields by position, in this order; the collector visits what they hold, and deallocation drops it. Python reads them. */
@@ -49,8 +49,8 @@ typedef struct CallableType {
     int (*init)(PyObject *self, PyObject *const *args);
     traverseproc traverse; /* visits what no field holds */
     inquiry clear;         /* drops that, and fields that no call needs: a finalizer may call what is being collected */
-    PyMethodDef *methods;  /* in the place of `callable_methods` */
-    PyGetSetDef *getset;   /* in the place of `callable_getset` */
+    PyMethodDef *methods;  /* instead of `callable_methods` */
+    PyGetSetDef *getset;   /* instead of `callable_getset` */
     const PyMemberDef *members; /* beside the fields */
     const PyType_Slot *slots;   /* beside those that all have */
     PyTypeObject *type;         /* what was made of it */
@@ -71,8 +71,8 @@ PyObject *callable_doc(PyObject *self, void *closure);
 PyTypeObject *make_caller_type(PyObject *module);
 
 /* The types, each in the file of its name. */
-extern CallableType stub_type, factory_type, selector_type, kernel_type, writer_type, user_kernel_type,
-    user_recorder_type, planned_type, viewed_type, recorder_type, refreshing_type, fact_property_type,
-    fact_method_type, compiled_type;
+extern CallableType stub_type, factory_type, selector_type, kernel_type, version_bump_type, user_kernel_type,
+    user_recorder_type, planned_type, view_cache_type, recorder_type, view_recorder_type, tensor_property_type,
+    tensor_method_type, compiled_type;
 
 #endif

@@ -16,9 +16,9 @@
 /* The version of what Python code and this extension agree on: `opwright.core.VERSION`. */
 #define CORE_VERSION 11
 
-/* The most arguments of a call that is served without Python. */
+/* The most arguments of a call that the core handles. */
 #define MOST_ARGUMENTS 16
-/* The most things that a node keeps which is made without Python. */
+/* The most values that a node saves which is made in C. */
 #define MOST_SAVED 8
 /* The most values that a gradient is computed from and by. */
 #define MOST_VALUES 24

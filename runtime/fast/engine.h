@@ -5,7 +5,7 @@
 
 #include "node.h"
 #include "operator.h"
-#include "waiting.h"
+#include "engine_queue.h"
 
 /* What `configure` is told. */
 typedef struct {
@@ -24,20 +24,20 @@ typedef struct {
 extern Engine engine;
 
 typedef struct {
-    Waiting waiting;
+    EngineQueue queue;
     PyObject *leaves;  /* a dictionary: the gradient of each leaf */
     PyObject *current; /* (number, root): what Python is told of the pass */
-    PyObject *uses;    /* a dictionary: how many gradients each leaf is still to get; NULL: no leaf has hooks */
+    PyObject *dependencies;    /* a dictionary: how many gradients each leaf is still to get; NULL: no leaf has hooks */
     int frees;
     unsigned int count; /* of nodes that were run */
 } Pass;
 
-/* uses.c */
-int count_uses(PyObject *root, PyObject **uses);
-Py_ssize_t take_use(PyObject *uses, PyObject *leaf);
+/* dependencies.c */
+int count_dependencies(PyObject *root, PyObject **dependencies);
+Py_ssize_t take_dependency(PyObject *dependencies, PyObject *leaf);
 
-/* fitting.c */
-PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t place);
+/* fit_gradients.c */
+PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t index);
 
 int pass_run(Pass *pass, PyObject *root, PyObject *grad);
 

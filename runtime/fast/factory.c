@@ -16,6 +16,7 @@ typedef struct {
     Py_ssize_t position;
 } Selector;
 
+/* Call the operator; the Python if `requires_grad` is named. Returns what that returns. */
 static PyObject *factory_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     const Factory *factory = (Factory *)self;
     PyObject *called = factory->below;
@@ -27,6 +28,7 @@ static PyObject *factory_call(PyObject *self, PyObject *const *args, size_t flag
     return PyObject_Vectorcall(called, args, flagged, names);
 }
 
+/* Call the kernel of the CPU if the device is None and there is one, else the Python. Returns what that returns. */
 static PyObject *selector_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     const Selector *selector = (Selector *)self;
     PyObject *kernel = NULL;

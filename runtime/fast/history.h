@@ -12,12 +12,12 @@ int note_history(Tensor *result, PyObject *node);
 void note_version(const Tensor *view);
 PyObject *next_sequence(PyObject *module, PyObject *unused);
 
-/* refreshing.c */
+/* view_history.c */
 PyObject *mark_view(PyObject *module, PyObject *view);
 PyObject *mark_views(PyObject *module, PyObject *views);
 
-/* rebasing.c */
-PyTypeObject *make_window_type(PyObject *module);
+/* rebase_history.c */
+PyTypeObject *make_view_spec_type(PyObject *module);
 PyObject *rebase_history(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 #endif

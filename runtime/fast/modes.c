@@ -8,7 +8,7 @@ static PyObject *known_modes = NULL;
 static int64_t known_include = 0;
 static int64_t known_mask = -1;
 
-/* Read an attribute that is an int of 64 bits. */
+/* Read an attribute that is an int of 64 bits. Returns -1 with an exception. */
 static int read_bits(PyObject *modes, const char *name, int64_t *bits) {
     PyObject *value = PyObject_GetAttrString(modes, name);
     if (value == NULL) {
@@ -19,6 +19,7 @@ static int read_bits(PyObject *modes, const char *name, int64_t *bits) {
     return *bits == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
+/* Cache what modes include and mask. Returns -1 with an exception. */
 static int read_modes(PyObject *modes) {
     int64_t include, mask;
     if (read_bits(modes, "include", &include) < 0 || read_bits(modes, "mask", &mask) < 0) {
@@ -48,7 +49,8 @@ int apply_modes(int64_t *keys, int *is_on) {
     return 0;
 }
 
-/* Take the exception that is set, if any: what is put back between may not see it. */
+/* Take the exception that is set, if any: what is put back meanwhile may not see it. Returns a new reference, or NULL.
+ * */
 PyObject *take_error(void) {
 #if PY_VERSION_HEX >= 0x030C0000
     return PyErr_GetRaisedException();

@@ -9,13 +9,13 @@
 #include "kernels/kernels.h"
 #include "node.h"
 #include "tensor.h"
-#include "unwatched.h"
-#include "writing.h"
+#include "fast_path.h"
+#include "write_plan.h"
 
 /* The types of callables; those of which there are most instances last, where they are found first. */
 static CallableType *const callable_types[] = {
-    &fact_property_type, &fact_method_type, &writer_type,     &user_recorder_type, &user_kernel_type,
-    &selector_type,      &factory_type,     &refreshing_type, &compiled_type,      &viewed_type,
+    &tensor_property_type, &tensor_method_type, &version_bump_type,     &user_recorder_type, &user_kernel_type,
+    &selector_type,      &factory_type,     &view_recorder_type, &compiled_type,      &view_cache_type,
     &kernel_type,        &recorder_type,    &planned_type,    &stub_type,
 };
 
@@ -29,6 +29,7 @@ static int add_type(PyObject *module, const char *name, PyTypeObject *type) {
     return result;
 }
 
+/* Fill in the module: types, constants. Returns -1 with an exception. */
 static int execute(PyObject *module) {
     static int was_executed = 0;
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
@@ -51,7 +52,7 @@ static int execute(PyObject *module) {
         add_type(module, "SizeBase", make_size_base(module)) < 0 ||
         add_type(module, "Caller", make_caller_type(module)) < 0 ||
         add_type(module, "WritingPlan", make_writing_type(module)) < 0 ||
-        add_type(module, "Window", make_window_type(module)) < 0 ||
+        add_type(module, "ViewSpec", make_view_spec_type(module)) < 0 ||
         add_type(module, "Gradients", make_gradients_type(module)) < 0) {
         return -1;
     }
@@ -75,12 +76,12 @@ static PyMethodDef methods[] = {
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
     {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},
     {"arrays_of", (PyCFunction)(void (*)(void))arrays_of, METH_FASTCALL | METH_KEYWORDS,
-     "Return the arrays of tensors where nobody looks at what is done with them, else None."},
+     "Return the arrays of tensors if the call takes the fast path, else None."},
     {"rebase_history", (PyCFunction)(void (*)(void))rebase_history, METH_FASTCALL, "Note a write in place."},
     {"mark_view", mark_view, METH_O, "Note how a view was made."},
     {"mark_views", mark_views, METH_O, "Note how views of one call were made."},
-    {"serve_facts", serve_facts, METH_O, "Put what reads facts of arrays in the place of Tensor's own; once."},
-    {"serve_elements", serve_elements, METH_O, "Put what reads elements in the place of Tensor's own; once."},
+    {"install_properties", install_properties, METH_O, "Give Tensor the properties that read its array in C."},
+    {"install_readers", install_readers, METH_O, "Give Tensor the methods that read its elements in C."},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward, METH_FASTCALL, "Run a pass, if it is a common one."},
     {"adopt_node", adopt_node, METH_O, "Take a new class of nodes, whose instances are then made in C."},
     {"before_collecting", (PyCFunction)(void (*)(void))before_collecting, METH_FASTCALL, "Show it them before full runs."},
@@ -106,6 +107,7 @@ static PyModuleDef definition = {
     .m_slots = slots,
 };
 
+/* Begin the import of the module. Returns its definition. */
 PyMODINIT_FUNC PyInit__fast(void) {
     return PyModuleDef_Init(&definition);
 }

@@ -46,7 +46,7 @@ PyObject *before_collecting(PyObject *module, PyObject *const *args, Py_ssize_t 
 int edges_hold(PyObject *node, Edges *edges);
 void edges_drop(Edges *edges);
 
-/* slabs.c: the memory of nodes, and which of them the garbage collector does not know */
+/* node_slabs.c: the memory of nodes, and which of them the garbage collector does not know */
 PyObject *cell_take(size_t size);
 void cell_give_back(PyObject *object);
 void cell_hide(PyObject *object);

@@ -5,12 +5,12 @@
 
 #include "core.h"
 
-/* An operator: its table, from keys to kernels, and the Python that serves any call. */
+/* An operator: its table, from keys to kernels, and the Python that handles any call. */
 typedef struct {
     PyObject *table;
     PyObject *function;
-    int64_t known_keys; /* the keys looked up last … */
-    PyObject *known;    /* … and the int that they are; NULL at first */
+    int64_t cached_keys; /* the keys looked up last … */
+    PyObject *cached;    /* … and the int that they are; NULL at first */
 } Operator;
 
 int operator_set(Operator *operator, PyObject *table, PyObject *function);

@@ -5,7 +5,7 @@
 #include "callable.h"
 #include "configure.h"
 #include "history.h"
-#include "keeping.h"
+#include "saved_values.h"
 #include "storage.h"
 
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
     int edges_count;
     unsigned char edges[MOST_ARGUMENTS]; /* the places of the operands that may get a gradient */
     int savings_count;
-    Saving savings[MOST_SAVED];
+    SavedValue savings[MOST_SAVED];
     uint32_t refused; /* a bit for each argument that may have no gradient: the Python says so */
     int output;       /* which of several results gets the history; -1: there is one */
 } Recorder;
@@ -33,11 +33,12 @@ PyObject *next_sequence(PyObject *module, PyObject *unused) {
     return PyLong_FromLongLong(++last_sequence);
 }
 
+/* Give a node the next number. */
 void number_node(Node *node) {
     node->sequence = ++last_sequence;
 }
 
-/* Give a new node its edges. */
+/* Give a new node its edges. Returns -1 with an exception. */
 static int set_edges(Node *node, const Recorder *recorder, PyObject *const *args) {
     int count = recorder->edges_count;
     PyObject **items = node->few;
@@ -54,7 +55,8 @@ static int set_edges(Node *node, const Recorder *recorder, PyObject *const *args
     return 0;
 }
 
-/* Make the node with its edges and what it saves of the arguments. */
+/* Make the node with its edges and what it saves of the arguments. Returns a new reference, or NULL with an exception.
+ * */
 static PyObject *make_node(const Recorder *recorder, PyObject *const *args) {
     PyObject *node = recorder->node_type->tp_alloc(recorder->node_type, 0);
     if (node == NULL) {
@@ -62,9 +64,9 @@ static PyObject *make_node(const Recorder *recorder, PyObject *const *args) {
     }
     int failed = set_edges((Node *)node, recorder, args);
     for (int i = 0; failed == 0 && i < recorder->savings_count; i++) {
-        const Saving *saving = &recorder->savings[i];
+        const SavedValue *saving = &recorder->savings[i];
         if (!is_of_result(saving)) {
-            failed = keep_argument(saving, node, args);
+            failed = save_argument(saving, node, args);
         }
     }
     if (failed) {
@@ -78,7 +80,7 @@ static PyObject *keys_with_grad(PyObject *keys) {
     return keys == core.dense_cpu ? Py_NewRef(core.dense_cpu_grad) : PyNumber_Or(keys, core.grad);
 }
 
-/* Number a node, and note on it what its result looks like. */
+/* Number a node, and note on it what its output looks like. Returns -1 with an exception. */
 int describe_node(Node *node, PyObject *array) {
     PyObject *shape = array_shape(array);
     if (shape == NULL) {
@@ -91,7 +93,7 @@ int describe_node(Node *node, PyObject *array) {
     return 0;
 }
 
-/* Give a tensor in NumPy's memory its history. */
+/* Give a tensor in NumPy's memory its history. Returns -1 with an exception. */
 int note_history(Tensor *result, PyObject *made) {
     PyObject *keys = keys_with_grad(result->keys);
     if (keys == NULL || describe_node((Node *)made, result->array) < 0) {
@@ -117,7 +119,7 @@ void note_version(const Tensor *view) {
     }
 }
 
-/* Give a new tensor its history, unless its dtype has none. */
+/* Give a new tensor its history, unless its dtype has none. Returns -1 with an exception. */
 static int record(Tensor *result, PyObject *node) {
     int is_inexact = result->array != NULL && Py_TYPE(result->array) == core.array ? array_is_inexact(result->array) : -1;
     if (is_inexact < 0) {
@@ -135,11 +137,11 @@ static int record(Tensor *result, PyObject *node) {
 }
 
 /* Return a result, borrowed, or NULL with an exception where it is no Tensor. */
-static PyObject *result_at(const Recorder *recorder, PyObject *results, int place) {
+static PyObject *result_at(const Recorder *recorder, PyObject *results, int position) {
     PyObject *found = results;
     if (recorder->output >= 0) {
-        int is_there = (PyTuple_Check(results) || PyList_Check(results)) && place < PySequence_Fast_GET_SIZE(results);
-        found = is_there ? PySequence_Fast_GET_ITEM(results, place) : Py_None;
+        int is_there = (PyTuple_Check(results) || PyList_Check(results)) && position < PySequence_Fast_GET_SIZE(results);
+        found = is_there ? PySequence_Fast_GET_ITEM(results, position) : Py_None;
     }
     if (PyObject_TypeCheck(found, core.tensor)) {
         return found;
@@ -149,12 +151,13 @@ static PyObject *result_at(const Recorder *recorder, PyObject *results, int plac
     return NULL;
 }
 
+/* Save what the node needs of the results. Returns -1 with an exception. */
 static int save_results(const Recorder *recorder, PyObject *results, PyObject *node) {
     for (int i = 0; i < recorder->savings_count; i++) {
-        const Saving *saving = &recorder->savings[i];
+        const SavedValue *saving = &recorder->savings[i];
         if (is_of_result(saving)) {
-            PyObject *result = result_at(recorder, results, saving->place);
-            if (result == NULL || keep_result(saving, node, result) < 0) {
+            PyObject *result = result_at(recorder, results, saving->position);
+            if (result == NULL || save_output(saving, node, result) < 0) {
                 return -1;
             }
         }
@@ -162,8 +165,8 @@ static int save_results(const Recorder *recorder, PyObject *results, PyObject *n
     return 0;
 }
 
-/* Whether every operand that may get a gradient, or is kept, is exactly a Tensor with keys, or None, and none has a
- * gradient that may not. */
+/* Whether every operand that may get a gradient, or is saved, is exactly a Tensor with keys, or None, and none has a
+ * gradient that may not. Returns 1 or 0. */
 static int are_plain(const Recorder *recorder, PyObject *const *args) {
     for (int i = 0; i < recorder->edges_count; i++) {
         PyObject *value = args[recorder->edges[i]];
@@ -172,13 +175,13 @@ static int are_plain(const Recorder *recorder, PyObject *const *args) {
         }
     }
     for (int i = 0; i < recorder->savings_count; i++) {
-        if (!keeping_takes(&recorder->savings[i], args)) {
+        if (!saved_value_takes(&recorder->savings[i], args)) {
             return 0;
         }
     }
-    for (int place = 0; recorder->refused >> place != 0; place++) {
-        PyObject *value = args[place];
-        if (recorder->refused >> place & 1 && value != Py_None &&
+    for (int position = 0; recorder->refused >> position != 0; position++) {
+        PyObject *value = args[position];
+        if (recorder->refused >> position & 1 && value != Py_None &&
             (Py_TYPE(value) != core.tensor || edge_of(value) != Py_None)) {
             return 0;
         }
@@ -196,6 +199,7 @@ static int is_recorded(const Recorder *recorder, PyObject *const *args) {
     return 0;
 }
 
+/* Call the kernel below, and record the call if an operand gets a gradient. Returns what the kernel returns. */
 static PyObject *recorder_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     const Recorder *recorder = (Recorder *)self;
     if (names != NULL || PyVectorcall_NARGS(flagged) != recorder->total || !are_plain(recorder, args)) {
@@ -214,30 +218,32 @@ static PyObject *recorder_call(PyObject *self, PyObject *const *args, size_t fla
     return results;
 }
 
+/* Read what the node saves. Returns -1 with an exception. */
 static int read_savings(Recorder *made, PyObject *savings) {
     if (PyTuple_GET_SIZE(savings) > MOST_SAVED) {
         PyErr_SetString(PyExc_ValueError, "a node that saves so much is the Python's");
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(savings); i++) {
-        Saving *saving = &made->savings[made->savings_count++];
-        if (keeping_read(saving, PyTuple_GET_ITEM(savings, i), made->node_type, made->total) < 0) {
+        SavedValue *saving = &made->savings[made->savings_count++];
+        if (saved_value_read(saving, PyTuple_GET_ITEM(savings, i), made->node_type, made->total) < 0) {
             return -1;
         }
     }
     return 0;
 }
 
+/* Read the positions of the operands that may get a gradient. Returns -1 with an exception. */
 static int read_edges(Recorder *made, PyObject *edges) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(edges); i++) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(edges, i));
-        if (place < 0 || place >= made->total || i >= MOST_ARGUMENTS) {
+        long position = PyLong_AsLong(PyTuple_GET_ITEM(edges, i));
+        if (position < 0 || position >= made->total || i >= MOST_ARGUMENTS) {
             if (!PyErr_Occurred()) {
                 PyErr_SetString(PyExc_ValueError, "the kernel has no such argument");
             }
             return -1;
         }
-        made->edges[made->edges_count++] = (unsigned char)place;
+        made->edges[made->edges_count++] = (unsigned char)position;
     }
     return 0;
 }
@@ -247,7 +253,7 @@ const Setting recorder_settings[] = {
     NO_SETTING,
 };
 
-/* Take the edges and what the node keeps. Returns -1 with an exception. */
+/* Read the edges and what the node saves. Returns -1 with an exception. */
 static int recorder_init(PyObject *self, PyObject *const *args) {
     Recorder *recorder = (Recorder *)self;
     if (!PyType_IsSubtype(recorder->node_type, core.node)) {

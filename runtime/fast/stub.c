@@ -1,21 +1,22 @@
-/* Stub: what users call for an overload or a name. A call of a form that is known goes to its kernel at once.
+/* Stub: what users call for an overload or a name. It caches signature keys: a call of one that is cached goes to its
+ * kernel at once.
  *
- * Anything else goes to the generated Python function, which converts, words errors and finds kernels. Once that served
- * a call, `plan` is asked for its form, a few times at most. */
+ * The generated Python function handles any other call: it converts, words errors and finds kernels. Then `plan` is
+ * asked for the call's signature, a few times at most. */
 
 #include "callable.h"
-#include "form.h"
+#include "signature_key.h"
 #include "modes.h"
 
-#define MOST_FORMS 6
-#define MOST_PLANS 16
+#define MOST_SIGNATURES 6
+#define MOST_FILLS 16
 
 typedef struct {
     Callable base;
-    PyObject *plan; /* `plan(args, kwargs)` returns what `form_new` takes, or None */
-    int forms_count;
-    int plans_left;
-    Form *forms[MOST_FORMS];
+    PyObject *plan; /* `plan(args, kwargs)` returns what `signature_key_new` takes, or None */
+    int signatures_count;
+    int fills_left;
+    SignatureKey *signatures[MOST_SIGNATURES];
 } Stub;
 
 /* Return the arguments that are named as a dictionary. */
@@ -30,6 +31,7 @@ static PyObject *named_arguments(PyObject *const *values, PyObject *names) {
     return found;
 }
 
+/* Return the arguments by position as a tuple, a new reference. */
 static PyObject *positional_arguments(PyObject *const *values, Py_ssize_t count) {
     PyObject *found = PyTuple_New(count);
     for (Py_ssize_t i = 0; found != NULL && i < count; i++) {
@@ -38,7 +40,7 @@ static PyObject *positional_arguments(PyObject *const *values, Py_ssize_t count)
     return found;
 }
 
-/* Ask for the form of a call that was served. Returns None where it has none. */
+/* Ask Python for the signature of a call that it handled. Returns None if it has none, NULL with an exception. */
 static PyObject *ask_for_plan(Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
     PyObject *plan = Py_NewRef(stub->plan);
     PyObject *given = positional_arguments(args, positional);
@@ -53,16 +55,17 @@ static PyObject *ask_for_plan(Stub *stub, PyObject *const *args, Py_ssize_t posi
     return found;
 }
 
-/* Learn the form of a call that was served. Returns -1 for an interrupt: other errors mean that it has none. */
-static int learn(Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
-    if (stub->forms_count == MOST_FORMS || stub->plans_left == 0) {
+/* Cache the signature of a call that Python handled. Returns -1 for an interrupt: after any other error the call has
+ * none. */
+static int fill_cache(Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
+    if (stub->signatures_count == MOST_SIGNATURES || stub->fills_left == 0) {
         return 0;
     }
-    stub->plans_left--;
-    Form *form = NULL;
+    stub->fills_left--;
+    SignatureKey *signature = NULL;
     PyObject *plan = ask_for_plan(stub, args, positional, names);
     if (plan != NULL && plan != Py_None) {
-        form = form_new(names, positional, plan);
+        signature = signature_key_new(names, positional, plan);
     }
     Py_XDECREF(plan);
     if (PyErr_Occurred()) {
@@ -71,54 +74,56 @@ static int learn(Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObj
         }
         PyErr_Clear();
     }
-    if (form == NULL) {
+    if (signature == NULL) {
         return 0;
     }
-    if (stub->forms_count == MOST_FORMS) { /* another thread, meanwhile */
-        form_free(form);
+    if (stub->signatures_count == MOST_SIGNATURES) { /* another thread, meanwhile */
+        signature_key_free(signature);
     } else {
-        stub->forms[stub->forms_count++] = form;
+        stub->signatures[stub->signatures_count++] = signature;
     }
     return 0;
 }
 
-/* Return the number of the form that a call has, or -1. */
-static int find_form(const Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObject *names, int64_t *keys) {
-    for (int i = 0; i < stub->forms_count; i++) {
-        if (form_takes(stub->forms[i], args, positional, names, keys)) {
+/* Return the number of the cached signature that a call has, or -1. */
+static int find_signature(const Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObject *names, int64_t *keys) {
+    for (int i = 0; i < stub->signatures_count; i++) {
+        if (signature_key_matches(stub->signatures[i], args, positional, names, keys)) {
             return i;
         }
     }
     return -1;
 }
 
+/* Call the kernel by the cached signature, or the generated function, and cache the signature of that call. Returns
+ * what that returns. */
 static PyObject *stub_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Stub *stub = (Stub *)self;
     Py_ssize_t positional = PyVectorcall_NARGS(flagged);
     int64_t keys = 0;
-    int at = find_form(stub, args, positional, names, &keys);
+    int at = find_signature(stub, args, positional, names, &keys);
     if (at >= 0) {
-        int is_mode_on, is_served;
+        int is_mode_on, is_handled;
         if (apply_modes(&keys, &is_mode_on) < 0) {
             return NULL;
         }
-        PyObject *result = form_call(stub->forms[at], args, keys, is_mode_on, &is_served);
-        if (is_served) {
+        PyObject *result = signature_key_call(stub->signatures[at], args, keys, is_mode_on, &is_handled);
+        if (is_handled) {
             return result;
         }
     }
     PyObject *result = PyObject_Vectorcall(stub->base.function, args, flagged, names);
-    if (result != NULL && at < 0 && learn(stub, args, positional, names) < 0) {
+    if (result != NULL && at < 0 && fill_cache(stub, args, positional, names) < 0) {
         Py_CLEAR(result);
     }
     return result;
 }
 
-/* Visit what the forms hold. Returns what `visit` returns. */
+/* Visit what the signatures hold. Returns what `visit` returns. */
 static int stub_traverse(PyObject *self, visitproc visit, void *arg) {
     Stub *stub = (Stub *)self;
-    for (int i = 0; i < stub->forms_count; i++) {
-        int result = form_traverse(stub->forms[i], visit, arg);
+    for (int i = 0; i < stub->signatures_count; i++) {
+        int result = signature_key_traverse(stub->signatures[i], visit, arg);
         if (result != 0) {
             return result;
         }
@@ -126,22 +131,22 @@ static int stub_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
-/* Forget the forms, and learn no more. Returns 0. */
+/* Empty the cache, and fill it no more. Returns 0. */
 static int stub_clear(PyObject *self) {
     Stub *stub = (Stub *)self;
     Py_CLEAR(stub->plan);
-    stub->plans_left = 0;
-    while (stub->forms_count > 0) {
-        Form *form = stub->forms[--stub->forms_count];
-        form_free(form);
+    stub->fills_left = 0;
+    while (stub->signatures_count > 0) {
+        SignatureKey *signature = stub->signatures[--stub->signatures_count];
+        signature_key_free(signature);
     }
     return 0;
 }
 
-/* Allow a new stub its plans. Returns 0. */
+/* Allow a new stub to fill its cache. Returns 0. */
 static int stub_init(PyObject *self, PyObject *const *args) {
     (void)args;
-    ((Stub *)self)->plans_left = MOST_PLANS;
+    ((Stub *)self)->fills_left = MOST_FILLS;
     return 0;
 }
 
@@ -151,7 +156,7 @@ static const Field stub_fields[] = {
 };
 
 static const PyMemberDef stub_members[] = {
-    {"forms", T_INT, offsetof(Stub, forms_count), READONLY, NULL},
+    {"forms", T_INT, offsetof(Stub, signatures_count), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

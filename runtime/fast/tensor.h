@@ -32,7 +32,7 @@ Py_ssize_t slot_offset(PyTypeObject *type, const char *name);
 /* tensor.c */
 PyTypeObject *make_tensor_base(PyObject *module);
 int adopt_tensor(PyObject *type);
-PyObject *wrap_simple(PyObject *array);
+PyObject *wrap_dense(PyObject *array);
 PyObject *wrap_with_keys(PyObject *array, PyObject *keys);
 
 /* wrapping.c */
@@ -41,10 +41,10 @@ PyObject *wrap(PyObject *module, PyObject *array);
 PyObject *view_tensor(PyObject *base, PyObject *array, int is_odd);
 PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
-/* facts.c */
+/* tensor_properties.c */
 int is_size(PyObject *object);
 PyTypeObject *make_size_base(PyObject *module);
-PyObject *serve_facts(PyObject *module, PyObject *tensor);
-PyObject *serve_elements(PyObject *module, PyObject *tensor);
+PyObject *install_properties(PyObject *module, PyObject *tensor);
+PyObject *install_readers(PyObject *module, PyObject *tensor);
 
 #endif

@@ -39,7 +39,7 @@ static int is_new(PyObject *result, PyObject *const *args, Py_ssize_t count) {
     return 1;
 }
 
-/* Have Python look at a result. Takes the reference. */
+/* Have Python look at a result. Takes the reference. Returns what Python returns. */
 static PyObject *checked(const UserKernel *kernel, PyObject *result, PyObject *const *args, Py_ssize_t count) {
     PyObject *given = NULL;
     if (kernel->unrecorded != NULL) {
@@ -58,7 +58,8 @@ static PyObject *checked(const UserKernel *kernel, PyObject *result, PyObject *c
     return found;
 }
 
-/* Call the function with other modes, and put the old ones back, also where it fails. */
+/* Call the function with other modes, and put the old ones back, also where it fails. Returns what the function
+ * returns. */
 static PyObject *call_within(const UserKernel *kernel, PyObject *const *args, Py_ssize_t count) {
     PyObject *token = PyContextVar_Set(core.modes, kernel->unrecorded);
     if (token == NULL) {
@@ -84,6 +85,7 @@ static PyObject *call_user(const UserKernel *kernel, PyObject *const *args, Py_s
     return modes == NULL || modes == Py_None ? call_within(kernel, args, count) : NULL;
 }
 
+/* Call the user's function, or the Python kernel if a named argument is given. Returns what that returns. */
 static PyObject *user_kernel_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     const UserKernel *kernel = (UserKernel *)self;
     Py_ssize_t total = PyVectorcall_NARGS(flagged), count = kernel->positional;

@@ -5,7 +5,7 @@
 #include "callable.h"
 #include "history.h"
 #include "interned.h"
-#include "keeping.h"
+#include "saved_values.h"
 #include "modes.h"
 
 typedef struct {
@@ -121,7 +121,7 @@ static int keep_saved(const UserRecorder *recorder, PyObject *node) {
     return failed ? -1 : 0;
 }
 
-/* Whether the result is a simple tensor of floats, which `setup_context` has not said to have no gradient; -1 with an
+/* Whether the result is a dense tensor of floats, which `setup_context` has not said to have no gradient; -1 with an
  * exception. */
 static int is_simple(PyObject *result, PyObject *node) {
     PyObject *array = Py_TYPE(result) == core.tensor ? ((Tensor *)result)->array : NULL;
@@ -135,7 +135,7 @@ static int is_simple(PyObject *result, PyObject *node) {
     return is_none;
 }
 
-/* Give a simple tensor its history. Returns -1 with an exception. */
+/* Give a dense tensor its history. Returns -1 with an exception. */
 static int note_result(const UserRecorder *recorder, PyObject *node, Tensor *result) {
     PyObject *shape = array_shape(result->array), *dtype = array_dtype(result->array);
     PyObject *outputs = shape == NULL ? NULL : Py_BuildValue("((OOO))", shape, dtype, recorder->device);
@@ -153,6 +153,7 @@ static int note_result(const UserRecorder *recorder, PyObject *node, Tensor *res
     return 0;
 }
 
+/* Call the kernel below, and record the call. Returns what the kernel returns, with its history. */
 static PyObject *user_recorder_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     const UserRecorder *recorder = (UserRecorder *)self;
     int common = names == NULL && PyVectorcall_NARGS(flagged) == recorder->total ? is_common(recorder, args) : 0;

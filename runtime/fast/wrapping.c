@@ -3,7 +3,7 @@
 
 #include "arrays.h"
 #include "configure.h"
-#include "loops.h"
+#include "ufunc_loops.h"
 #include "numpy_api.h"
 #include "storage.h"
 
@@ -20,13 +20,13 @@ static int is_known(PyArrayObject *array) {
     return type >= 0 && type < MOST_TYPES && wrapping.is_known[type] && PyArray_ISNOTSWAPPED(array);
 }
 
-/* wrap(array) */
+/* wrap(array): return a new tensor on an array. */
 PyObject *wrap(PyObject *module, PyObject *object) {
     (void)module;
     if (Py_TYPE(object) == core.array && is_known((PyArrayObject *)object)) {
         PyArrayObject *array = (PyArrayObject *)object;
-        if (array_is_simple(object)) {
-            return wrap_simple(Py_NewRef(object));
+        if (array_is_dense(object)) {
+            return wrap_dense(Py_NewRef(object));
         }
         if (PyArray_NDIM(array) == 0 || !PyArray_IS_C_CONTIGUOUS(array)) {
             return wrap_with_keys(Py_NewRef(object), core.dense_cpu_odd);
@@ -35,9 +35,9 @@ PyObject *wrap(PyObject *module, PyObject *object) {
     return PyObject_CallOneArg(wrapping.wrap, object);
 }
 
-/* Return the tensor of a row-major array of a reduced dtype or of bool, which is taken. */
+/* Return the tensor of a row-major array of a reduced dtype or of bool. Takes the reference. */
 PyObject *wrap_reduced(PyObject *array) {
-    return PyArray_TYPE((PyArrayObject *)array) == NPY_BOOL ? wrap_simple(array) : wrap_with_keys(array, core.dense_cpu_odd);
+    return PyArray_TYPE((PyArrayObject *)array) == NPY_BOOL ? wrap_dense(array) : wrap_with_keys(array, core.dense_cpu_odd);
 }
 
 /* Return the keys of a view: a new reference, or NULL. What is not tracked, an inference tensor, is no view. */
@@ -53,7 +53,8 @@ static PyObject *view_keys(PyObject *keys, int is_odd, int *is_tracked) {
     return PyLong_FromLongLong((bits & wrapping.mask) | view | (is_odd ? core.odd_bits : 0));
 }
 
-/* Make what a view says of its storage and base: a new reference, or NULL, without an exception for the Python to do. */
+/* Return what a view says of its storage and base, a new reference; NULL without an exception if Python has to make it.
+ * */
 static PyObject *make_extra(PyObject *base, int is_tracked) {
     PyObject *storage = storage_of(base); /* which makes its Extra, too */
     if (storage == NULL) {
@@ -74,7 +75,7 @@ static PyObject *make_extra(PyObject *base, int is_tracked) {
     return made;
 }
 
-/* Make a tensor on a view of a Tensor's array: a new reference, or NULL, without an exception for the Python to do. */
+/* Return a new tensor on a view of a Tensor's array; NULL without an exception if Python has to make it. */
 PyObject *view_tensor(PyObject *base, PyObject *array, int is_odd) {
     PyObject *own = ((Tensor *)base)->keys, *made = NULL;
     if (own == NULL || !PyLong_CheckExact(own) || ((Tensor *)base)->array == NULL) {
@@ -93,13 +94,13 @@ PyObject *view_tensor(PyObject *base, PyObject *array, int is_odd) {
     return made;
 }
 
-/* wrap_view(base, array) */
+/* wrap_view(base, array): return a new tensor on a view of a tensor's array. */
 PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     PyObject *made = NULL;
     if (count == 2 && Py_TYPE(args[0]) == core.tensor && Py_TYPE(args[1]) == core.array &&
         is_known((PyArrayObject *)args[1])) {
-        made = view_tensor(args[0], args[1], !array_is_simple(args[1]));
+        made = view_tensor(args[0], args[1], !array_is_dense(args[1]));
     }
     if (made != NULL || PyErr_Occurred()) {
         return made;

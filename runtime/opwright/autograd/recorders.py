@@ -20,7 +20,7 @@ __all__ = ["configure_recording", "records"]
 Function = Callable[..., Any]
 Make = TypeVar("Make", bound=Function)
 _KEPT: Final = re.compile(r"(\w+) = ([a-z]*)(?:\((\d+)\)|(\d+))?(?: for (\d+(?:, \d+)*))?")
-# How a thing is kept: `Keeping` in runtime/fast/keeping.h.
+# How a thing is kept: `SaveKind` in runtime/fast/saved_values.h.
 _WAYS: Final = {"": 0, "save": 1, "result": 2, "other": 3, "shape": 4, "numel": 5, "stride": 6}
 
 

@@ -1,6 +1,6 @@
 """Calls with views: what brings these up to date, and `mark_view`, `mark_views` and `rebase_history` as generated
-kernels call them. The compiled core does all that where nothing is out of date (`runtime/fast/refreshing.c`,
-`rebasing.c`)."""
+kernels call them. The compiled core does all that where nothing is out of date (`runtime/fast/view_history.c`,
+`rebase_history.c`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
     call = _refreshing_one(kernel, below) if is_one else _refreshing_all(kernel, below, signature)
     if fast is None:
         return call
-    made: Kernel = fast.Refreshing(call, kernel, below, tuple([position for position, *_ in signature.tensors]))
+    made: Kernel = fast.ViewRecorder(call, kernel, below, tuple([position for position, *_ in signature.tensors]))
     return made
 
 

@@ -138,4 +138,4 @@ class Valued:
 
 if fast is not None:
     fast.configure(UNCOMMON=_UNCOMMON)
-    fast.serve_elements(Tensor)
+    fast.install_readers(Tensor)

@@ -1,5 +1,5 @@
 """`Plan` as generated shims make it of a form that is kept: what the compiled core has in its place, if it runs
-(`runtime/fast/writing.c`), does the same for targets that are as planned."""
+(`runtime/fast/write_plan.c`), does the same for targets that are as planned."""
 
 from __future__ import annotations
 

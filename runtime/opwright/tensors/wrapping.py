@@ -21,7 +21,7 @@ if fast is not None:
         Extra=Extra, Storage=Storage, wrap=tensor.wrap, wrap_view=tensor.wrap_view, computing_dtypes=computing,
         KEYS_OF_VIEWS=tensor.KEYS_OF_VIEWS, Size=Size, CPU_DEVICE=tensor.CPU_DEVICE,
     )  # fmt: skip
-    fast.serve_facts(tensor.Tensor)
+    fast.install_properties(tensor.Tensor)
 
 wrap: Final[Callable[[Array], Tensor]] = tensor.wrap if fast is None else fast.wrap
 wrap_view: Final[Callable[[Tensor, Array], Tensor]] = tensor.wrap_view if fast is None else fast.wrap_view

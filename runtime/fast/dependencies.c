@@ -1,23 +1,23 @@
-/* How many gradients each leaf of a pass gets. That is counted where a leaf has hooks: these want the whole gradient as soon
- * as it is there. */
+/* Dependencies of leaves: how many gradients each leaf of a pass gets. They are counted if a leaf has hooks, which want the
+ * whole gradient as soon as it is there. */
 
 #include "backward.h"
 #include "engine.h"
 
 typedef struct {
-    PyObject *seen, *stack, *uses; /* a set and a list of nodes; a dictionary of leaves */
+    PyObject *seen, *stack, *dependencies; /* a set and a list of nodes; a dictionary of leaves */
     int has_hooks;
 } Walk;
 
 /* Add to the count of a leaf; return what it is then, or -1. */
-static Py_ssize_t change_count(PyObject *uses, PyObject *leaf, Py_ssize_t change) {
-    PyObject *known = PyDict_GetItemWithError(uses, leaf);
+static Py_ssize_t change_count(PyObject *dependencies, PyObject *leaf, Py_ssize_t change) {
+    PyObject *known = PyDict_GetItemWithError(dependencies, leaf);
     if (known == NULL && PyErr_Occurred()) {
         return -1;
     }
     Py_ssize_t count = (known == NULL ? 0 : PyLong_AsSsize_t(known)) + change;
     PyObject *number = PyLong_FromSsize_t(count);
-    int failed = number == NULL || PyDict_SetItem(uses, leaf, number) < 0;
+    int failed = number == NULL || PyDict_SetItem(dependencies, leaf, number) < 0;
     Py_XDECREF(number);
     return failed ? -1 : count;
 }
@@ -30,7 +30,7 @@ static int follow(Walk *walk, PyObject *edge) {
     }
     if (Py_IS_TYPE(node, engine.leaf)) {
         walk->has_hooks |= leaf_has_hooks(node);
-        return change_count(walk->uses, node, 1) < 0 ? -1 : 0;
+        return change_count(walk->dependencies, node, 1) < 0 ? -1 : 0;
     }
     int is_known = PySet_Contains(walk->seen, node);
     if (is_known != 0) {
@@ -39,7 +39,7 @@ static int follow(Walk *walk, PyObject *edge) {
     return PySet_Add(walk->seen, node) < 0 ? -1 : PyList_Append(walk->stack, node);
 }
 
-/* Take the last node that was noted, and follow its edges. */
+/* Take the last node that was noted, and follow its edges. Returns -1 with an exception. */
 static int step(Walk *walk) {
     Py_ssize_t last = PyList_GET_SIZE(walk->stack) - 1;
     PyObject *node = PyList_GET_ITEM(walk->stack, last); /* borrowed: `seen` has it, too */
@@ -61,20 +61,20 @@ static int step(Walk *walk) {
 
 /* Count the gradients of the leaves that a root leads to, if any of these has hooks: else `uses` is NULL. Returns -1 with
  * an exception. */
-int count_uses(PyObject *root, PyObject **uses) {
+int count_dependencies(PyObject *root, PyObject **dependencies) {
     Walk walk = {PySet_New(NULL), PyList_New(0), PyDict_New(), 0};
-    int failed = walk.seen == NULL || walk.stack == NULL || walk.uses == NULL || follow(&walk, root) < 0;
+    int failed = walk.seen == NULL || walk.stack == NULL || walk.dependencies == NULL || follow(&walk, root) < 0;
     while (!failed && PyList_GET_SIZE(walk.stack) > 0) {
         failed = step(&walk) < 0;
     }
-    *uses = !failed && walk.has_hooks ? Py_NewRef(walk.uses) : NULL;
-    Py_XDECREF(walk.uses);
+    *dependencies = !failed && walk.has_hooks ? Py_NewRef(walk.dependencies) : NULL;
+    Py_XDECREF(walk.dependencies);
     Py_XDECREF(walk.stack);
     Py_XDECREF(walk.seen);
     return failed ? -1 : 0;
 }
 
 /* Note that a gradient arrived at a leaf. Returns how many are still to come, or -1. */
-Py_ssize_t take_use(PyObject *uses, PyObject *leaf) {
-    return change_count(uses, leaf, -1);
+Py_ssize_t take_dependency(PyObject *dependencies, PyObject *leaf) {
+    return change_count(dependencies, leaf, -1);
 }

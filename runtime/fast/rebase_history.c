@@ -1,5 +1,5 @@
-/* Writes in place that are recorded: `rebase_history`, and `Window`, where in its base a view that was written to lies. What
- * has hooks, and whatever is laid out in another way, is for `opwright.autograd.recording` and its `views`. */
+/* Recorded writes in place: `rebase_history`, and `ViewSpec`, where in its base a view lies that was written to.
+ * `opwright.autograd.recording` and its `views` handle hooks, and views that are laid out in another way. */
 
 #include "arrays.h"
 #include "configure.h"
@@ -13,42 +13,45 @@ typedef struct {
     int ndim, view_ndim;
     npy_intp offset;  /* of the view's first element, in elements */
     npy_intp sizes[]; /* the base's shape, the view's shape, the view's strides in elements */
-} Window;
+} ViewSpec;
 
-static PyTypeObject *window_type = NULL;
+static PyTypeObject *view_spec_type = NULL;
 
 /* What `configure` is told. */
 static struct {
     PyObject *rebase;
     PyTypeObject *write, *after;
     Py_ssize_t write_fn, write_window, after_window;
-} rebasing = {0};
+} told = {0};
 
-static const npy_intp *view_shape(const Window *window) {
-    return window->sizes + window->ndim;
+/* Return the view's shape. */
+static const npy_intp *view_shape(const ViewSpec *spec) {
+    return spec->sizes + spec->ndim;
 }
 
-static const npy_intp *view_strides(const Window *window) {
-    return window->sizes + window->ndim + window->view_ndim;
+/* Return the view's strides in elements. */
+static const npy_intp *view_strides(const ViewSpec *spec) {
+    return spec->sizes + spec->ndim + spec->view_ndim;
 }
 
-static void window_dealloc(PyObject *self) {
+/* Free an instance. */
+static void view_spec_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     type->tp_free(self);
     Py_DECREF(type);
 }
 
 /* Whether two indices of a view surely reach two elements: each dimension steps over what those of smaller steps take. */
-static int are_apart(const Window *window) {
-    const npy_intp *shape = view_shape(window), *strides = view_strides(window);
+static int are_apart(const ViewSpec *spec) {
+    const npy_intp *shape = view_shape(spec), *strides = view_strides(spec);
     npy_intp reach = 0;
     int left = 0;
-    for (int i = 0; i < window->view_ndim; i++) {
+    for (int i = 0; i < spec->view_ndim; i++) {
         left += shape[i] > 1;
     }
     for (; left > 0; left--) {
         int next = -1; /* of the steps beyond what was reached, the smallest */
-        for (int i = 0; i < window->view_ndim; i++) {
+        for (int i = 0; i < spec->view_ndim; i++) {
             if (shape[i] > 1 && strides[i] > reach && (next < 0 || strides[i] < strides[next])) {
                 next = i;
             }
@@ -61,15 +64,15 @@ static int are_apart(const Window *window) {
     return 1;
 }
 
-/* Return the window of a view in a base; NULL without an exception where it is none. */
-static PyObject *window_of(PyArrayObject *base, PyArrayObject *view) {
+/* Return the spec of a view in a base, a new reference; NULL without an exception if it has none. */
+static PyObject *view_spec_of(PyArrayObject *base, PyArrayObject *view) {
     const npy_intp size = PyArray_ITEMSIZE(base), way = PyArray_BYTES(view) - PyArray_BYTES(base);
     const int ndim = PyArray_NDIM(base), view_ndim = PyArray_NDIM(view);
-    if (PyArray_DESCR(base) != PyArray_DESCR(view) || !array_is_simple((PyObject *)base) || PyArray_SIZE(view) == 0 ||
+    if (PyArray_DESCR(base) != PyArray_DESCR(view) || !array_is_dense((PyObject *)base) || PyArray_SIZE(view) == 0 ||
         way < 0 || way % size != 0) {
         return NULL;
     }
-    Window *made = (Window *)window_type->tp_alloc(window_type, ndim + 2 * view_ndim);
+    ViewSpec *made = (ViewSpec *)view_spec_type->tp_alloc(view_spec_type, ndim + 2 * view_ndim);
     if (made == NULL) {
         return NULL;
     }
@@ -91,40 +94,41 @@ static PyObject *window_of(PyArrayObject *base, PyArrayObject *view) {
     return (PyObject *)made;
 }
 
-/* Window.part(array): the view's elements of an array laid out as the base. */
-static PyObject *window_part(PyObject *self, PyObject *object) {
-    const Window *window = (Window *)self;
+/* ViewSpec.part(array): return the view's elements of an array laid out as the base. */
+static PyObject *view_spec_part(PyObject *self, PyObject *object) {
+    const ViewSpec *spec = (ViewSpec *)self;
     PyArrayObject *array = (PyArrayObject *)object;
-    if (Py_TYPE(object) != core.array || PyArray_NDIM(array) != window->ndim || !array_is_simple(object) ||
-        memcmp(PyArray_DIMS(array), window->sizes, (size_t)window->ndim * sizeof(npy_intp)) != 0) {
+    if (Py_TYPE(object) != core.array || PyArray_NDIM(array) != spec->ndim || !array_is_dense(object) ||
+        memcmp(PyArray_DIMS(array), spec->sizes, (size_t)spec->ndim * sizeof(npy_intp)) != 0) {
         PyErr_SetString(PyExc_ValueError, "the array is not laid out as the base");
         return NULL;
     }
     npy_intp strides[NPY_MAXDIMS], size = PyArray_ITEMSIZE(array);
-    for (int i = 0; i < window->view_ndim; i++) {
-        strides[i] = view_strides(window)[i] * size;
+    for (int i = 0; i < spec->view_ndim; i++) {
+        strides[i] = view_strides(spec)[i] * size;
     }
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(array)); /* which the next call takes */
     PyObject *made = PyArray_NewFromDescr(
-        core.array, dtype, window->view_ndim, view_shape(window), strides,
-        PyArray_BYTES(array) + window->offset * size, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+        core.array, dtype, spec->view_ndim, view_shape(spec), strides,
+        PyArray_BYTES(array) + spec->offset * size, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
     if (made != NULL && PyArray_SetBaseObject((PyArrayObject *)made, Py_NewRef(object)) < 0) {
         Py_CLEAR(made);
     }
     return made;
 }
 
-/* Window.described(): the base's shape, and the view's shape, strides and offset. */
-static PyObject *window_described(PyObject *self, PyObject *unused) {
+/* ViewSpec.described(): return the base's shape, and the view's shape, strides and offset. */
+static PyObject *view_spec_described(PyObject *self, PyObject *unused) {
     (void)unused;
-    const Window *window = (Window *)self;
+    const ViewSpec *spec = (ViewSpec *)self;
     return Py_BuildValue(
-        "NNNn", PyArray_IntTupleFromIntp(window->ndim, window->sizes),
-        PyArray_IntTupleFromIntp(window->view_ndim, view_shape(window)),
-        PyArray_IntTupleFromIntp(window->view_ndim, view_strides(window)), window->offset);
+        "NNNn", PyArray_IntTupleFromIntp(spec->ndim, spec->sizes),
+        PyArray_IntTupleFromIntp(spec->view_ndim, view_shape(spec)),
+        PyArray_IntTupleFromIntp(spec->view_ndim, view_strides(spec)), spec->offset);
 }
 
-/* Whether nothing but the graph hangs on where a gradient flowed: neither hooks nor `retain_grad`. */
+/* Whether nothing but the graph depends on the node at an edge: it has neither hooks nor `retain_grad`. Returns 1 or 0.
+ * */
 static int is_quiet(PyObject *edge) {
     if (edge == NULL || edge == Py_None) {
         return edge != NULL;
@@ -164,12 +168,12 @@ static int is_base_of(PyObject *object, const Tensor *view) {
 }
 
 /* Return the node of a base that a view was written to: its edges are the base's, and those of the write but the first. */
-static PyObject *make_write(const Tensor *base, PyObject *fn, PyObject *window) {
+static PyObject *make_write(const Tensor *base, PyObject *fn, PyObject *spec) {
     Edges edges;
     if (edges_hold(fn, &edges) < 0) {
         return NULL;
     }
-    PyObject *made = rebasing.write->tp_alloc(rebasing.write, 0);
+    PyObject *made = told.write->tp_alloc(told.write, 0);
     if (made != NULL) {
         const Py_ssize_t count = edges.count > 0 ? edges.count : 1;
         PyObject **items = ((Node *)made)->few;
@@ -180,8 +184,8 @@ static PyObject *make_write(const Tensor *base, PyObject *fn, PyObject *window) 
         for (Py_ssize_t i = 0; items != NULL && i < count; i++) {
             items[i] = Py_NewRef(i == 0 ? base->edge : edges.items[i]);
         }
-        replace_slot(made, rebasing.write_fn, Py_NewRef(fn));
-        replace_slot(made, rebasing.write_window, Py_NewRef(window));
+        replace_slot(made, told.write_fn, Py_NewRef(fn));
+        replace_slot(made, told.write_window, Py_NewRef(spec));
         if (items == NULL) {
             Py_CLEAR(made);
         }
@@ -191,11 +195,11 @@ static PyObject *make_write(const Tensor *base, PyObject *fn, PyObject *window) 
 }
 
 /* Return the node of a view after a write to it. */
-static PyObject *make_after(PyObject *write, PyObject *window) {
-    PyObject *made = rebasing.after->tp_alloc(rebasing.after, 0);
+static PyObject *make_after(PyObject *write, PyObject *spec) {
+    PyObject *made = told.after->tp_alloc(told.after, 0);
     if (made != NULL) {
         ((Node *)made)->few[0] = Py_NewRef(write);
-        replace_slot(made, rebasing.after_window, Py_NewRef(window));
+        replace_slot(made, told.after_window, Py_NewRef(spec));
     }
     return made;
 }
@@ -203,9 +207,9 @@ static PyObject *make_after(PyObject *write, PyObject *window) {
 /* Give a base and its view their histories after a write to the view. Returns 0 where the Python has to, -1 with an
  * exception. */
 static int rebase_view(Tensor *view, Tensor *base, PyObject *fn) {
-    PyObject *window = window_of((PyArrayObject *)base->array, (PyArrayObject *)view->array);
-    PyObject *write = window == NULL ? NULL : make_write(base, fn, window);
-    PyObject *after = write == NULL ? NULL : make_after(write, window);
+    PyObject *spec = view_spec_of((PyArrayObject *)base->array, (PyArrayObject *)view->array);
+    PyObject *write = spec == NULL ? NULL : make_write(base, fn, spec);
+    PyObject *after = write == NULL ? NULL : make_after(write, spec);
     int result = PyErr_Occurred() ? -1 : 0;
     if (after != NULL) {
         int failed = describe_node((Node *)fn, view->array) < 0 || note_history(base, write) < 0 ||
@@ -213,13 +217,13 @@ static int rebase_view(Tensor *view, Tensor *base, PyObject *fn) {
         note_version(view);
         result = failed ? -1 : 1;
     }
-    Py_XDECREF(window);
+    Py_XDECREF(spec);
     Py_XDECREF(write);
     Py_XDECREF(after);
     return result;
 }
 
-/* rebase_history(tensor, node) */
+/* rebase_history(tensor, node): note a write in place on the tensor and its base. Returns the tensor. */
 PyObject *rebase_history(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     int done = 0;
@@ -237,49 +241,50 @@ PyObject *rebase_history(PyObject *module, PyObject *const *args, Py_ssize_t cou
     if (done < 0) {
         return NULL;
     }
-    return done ? Py_NewRef(args[0]) : PyObject_Vectorcall(rebasing.rebase, args, (size_t)count, NULL);
+    return done ? Py_NewRef(args[0]) : PyObject_Vectorcall(told.rebase, args, (size_t)count, NULL);
 }
 
 static const SettingSlot write_slots[] = {
-    {"fn", &rebasing.write_fn},
-    {"window", &rebasing.write_window},
+    {"fn", &told.write_fn},
+    {"window", &told.write_window},
     {NULL, NULL},
 };
 
 static const SettingSlot after_slots[] = {
-    {"window", &rebasing.after_window},
+    {"window", &told.after_window},
     {NULL, NULL},
 };
 
-const Setting rebasing_settings[] = {
-    {"rebase_history", SETTING_OBJECT, &rebasing.rebase, NULL, NULL},
-    {"WriteToView", SETTING_CLASS, &rebasing.write, write_slots, NULL},
-    {"ViewOfBase", SETTING_CLASS, &rebasing.after, after_slots, NULL},
+const Setting rebase_settings[] = {
+    {"rebase_history", SETTING_OBJECT, &told.rebase, NULL, NULL},
+    {"WriteToView", SETTING_CLASS, &told.write, write_slots, NULL},
+    {"ViewOfBase", SETTING_CLASS, &told.after, after_slots, NULL},
     NO_SETTING,
 };
 
-static PyMethodDef window_methods[] = {
-    {"part", window_part, METH_O, "Return the view's elements of an array laid out as the base."},
-    {"described", window_described, METH_NOARGS, "Return the base's shape, and the view's shape, strides, offset."},
+static PyMethodDef view_spec_methods[] = {
+    {"part", view_spec_part, METH_O, "Return the view's elements of an array laid out as the base."},
+    {"described", view_spec_described, METH_NOARGS, "Return the base's shape, and the view's shape, strides, offset."},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot window_slots[] = {
+static PyType_Slot view_spec_slots[] = {
     {Py_tp_doc, "Where in its base a view lies."},
-    {Py_tp_dealloc, window_dealloc},
-    {Py_tp_methods, window_methods},
+    {Py_tp_dealloc, view_spec_dealloc},
+    {Py_tp_methods, view_spec_methods},
     {0, NULL},
 };
 
-static PyType_Spec window_spec = {
-    .name = "opwright._fast.Window",
-    .basicsize = sizeof(Window),
+static PyType_Spec view_spec_spec = {
+    .name = "opwright._fast.ViewSpec",
+    .basicsize = sizeof(ViewSpec),
     .itemsize = sizeof(npy_intp),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = window_slots,
+    .slots = view_spec_slots,
 };
 
-PyTypeObject *make_window_type(PyObject *module) {
-    window_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &window_spec, NULL);
-    return window_type;
+/* Make the type. Returns a new reference, or NULL with an exception. */
+PyTypeObject *make_view_spec_type(PyObject *module) {
+    view_spec_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &view_spec_spec, NULL);
+    return view_spec_type;
 }

@@ -6,7 +6,7 @@
 #include "configure.h"
 #include "engine.h"
 #include "interned.h"
-#include "loops.h"
+#include "ufunc_loops.h"
 #include "storage.h"
 
 /* From how many elements on the Python adds: it writes where it is, and lets other threads run. */
@@ -43,7 +43,7 @@ static int64_t bits_of(PyObject *tensor) {
     return keys == NULL || !PyLong_CheckExact(keys) ? -1 : PyLong_AsLongLongAndOverflow(keys, &overflow);
 }
 
-/* Whether a gradient is a Tensor in NumPy's memory that nobody watches. */
+/* Whether a gradient is a Tensor in NumPy's memory without further keys. Returns 1 or 0. */
 static int is_plain(PyObject *grad) {
     if (Py_TYPE(grad) != core.tensor) {
         return 0;
@@ -78,7 +78,7 @@ static int store(PyObject *extra, PyObject *grad) {
     }
     PyObject *memory = Py_REFCNT(grad) == 1 && given->weak_references == NULL ? memory_of_view(given) : NULL;
     PyObject *copy = memory != NULL ? Py_NewRef(memory) : array_copy(given->array);
-    PyObject *made = copy == NULL ? NULL : wrap_simple(copy);
+    PyObject *made = copy == NULL ? NULL : wrap_dense(copy);
     if (made == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
@@ -115,7 +115,7 @@ static int add_to(Tensor *known, Tensor *grad) {
     return is_counted;
 }
 
-/* Do it where it is common, with the leaf's lock held. Returns whether that was done, or -1. */
+/* Accumulate in a common case, with the leaf's lock held. Returns whether that was done, or -1. */
 static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
     Tensor *tensor = (Tensor *)variable;
     int64_t keys = bits_of(variable);
@@ -141,7 +141,7 @@ static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
     return result;
 }
 
-/* Do it where nobody else has the leaf's lock. Returns whether that was done, or -1. */
+/* Accumulate if no other thread has the leaf's lock. Returns whether that was done, or -1. */
 static int accumulate(PyObject *leaf, PyObject *variable, PyObject *grad) {
     PyObject *lock = Py_XNewRef(slot_at(leaf, engine.lock));
     if (lock == NULL) {

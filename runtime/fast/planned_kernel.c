@@ -1,5 +1,5 @@
-/* Planned: a kernel whose plans are kept. It finds what a call of this key gave, calls the kernel on arrays, and wraps
- * the answer. What it has not met, and whatever fails, is the general shim's, in whose place it stands. */
+/* Planned: a kernel with a plan cache. It finds the plan by the key of a call, calls the kernel on arrays, and wraps
+ * the outputs. The general shim, which it stands for, handles new keys and whatever fails. */
 
 #include "callable.h"
 #include "kernels/dense.h"
@@ -13,27 +13,27 @@
 typedef struct {
     Callable base;
     PyObject *kernel;
-    PyObject *first; /* what the kernel is given at place -1: the module NumPy */
-    PyObject *learn; /* `learn(args)` returns the forms of a call's results and what is cast, or None */
-    PyObject *wrap;  /* `wrap(form, answer, *operands)` */
+    PyObject *first; /* what the kernel is given at position -1: the module NumPy */
+    PyObject *fill; /* `fill(args)` returns the tensor specs of a call's results and what is cast, or None */
+    PyObject *wrap;  /* `wrap(spec, output, *operands)` */
     Py_ssize_t total;
     char kinds[MOST_ARGUMENTS + 1];
     int passed_count;
-    signed char passed[MOST_PASSED]; /* the places of what the kernel is given */
-    int written;                     /* the place of the tensor that is written, and returned; -1: a new one is made */
+    signed char passed[MOST_PASSED]; /* the positions of what the kernel is given */
+    int written;                     /* the position of the tensor that is written, and returned; -1: a new one is made */
     PlanTable table;
 } Planned;
 
-/* Remember what Python found out for a call that it served. Returns -1 for an interrupt: other errors mean that calls
- * like it are Python's. */
-static int remember(Planned *planned, PyObject *const *args, const PlanKey *key, int64_t hash) {
+/* Cache the plan that Python made for a call. Returns -1 for an interrupt: after any other error Python handles calls
+ * of this key. */
+static int fill_cache(Planned *planned, PyObject *const *args, const PlanKey *key, int64_t hash) {
     PyObject *given = PyTuple_New(planned->total), *forms = NULL;
     PlanEntry *entry = NULL;
     if (given != NULL) {
         for (Py_ssize_t i = 0; i < planned->total; i++) {
             PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
         }
-        forms = PyObject_CallOneArg(planned->learn, given);
+        forms = PyObject_CallOneArg(planned->fill, given);
         Py_DECREF(given);
     }
     if (forms != NULL) {
@@ -84,12 +84,12 @@ static PyObject *cast_value(PyObject *cast, PyObject *value) {
 /* Take references to what the kernel gets: arrays and options, as the plan casts them. Returns how many, or -1. */
 static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject **values) {
     for (int i = 0; i < planned->passed_count; i++) {
-        int place = planned->passed[i];
-        PyObject *cast = place < 0 || entry->cast == NULL ? Py_None : PyTuple_GET_ITEM(entry->cast, place);
-        if (place < 0) {
+        int position = planned->passed[i];
+        PyObject *cast = position < 0 || entry->cast == NULL ? Py_None : PyTuple_GET_ITEM(entry->cast, position);
+        if (position < 0) {
             values[i] = Py_NewRef(planned->first);
         } else {
-            values[i] = cast != Py_None ? cast_value(cast, args[place]) : passed_value(planned->kinds[place], args[place]);
+            values[i] = cast != Py_None ? cast_value(cast, args[position]) : passed_value(planned->kinds[position], args[position]);
         }
         if (values[i] == NULL) {
             while (i > 0) {
@@ -104,10 +104,10 @@ static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const 
     return planned->passed_count;
 }
 
-/* Have Python lay out an answer that is not as planned. */
-static PyObject *lay_out(const Planned *planned, const PlannedResult *result, PyObject *answer, PyObject **values, int count) {
+/* Have Python lay out an output that does not match the plan. Returns a new reference. */
+static PyObject *lay_out(const Planned *planned, const PlannedResult *result, PyObject *output, PyObject **values, int count) {
     PyObject *given = PyList_New(0), *made = NULL, *args = NULL;
-    if (given == NULL || PyList_Append(given, result->form) < 0 || PyList_Append(given, answer) < 0) {
+    if (given == NULL || PyList_Append(given, result->form) < 0 || PyList_Append(given, output) < 0) {
         goto done;
     }
     for (int i = 0; i < count; i++) {
@@ -130,15 +130,15 @@ done:
     return made;
 }
 
-/* Return the tensor of an answer. */
-static PyObject *wrap_answer(const Planned *planned, const PlannedResult *result, PyObject *answer, PyObject **values, int count) {
-    PyObject *array = PyArray_CheckScalar(answer) && Py_TYPE(answer) != core.array ? PyArray_FromScalar(answer, NULL)
-                                                                                  : Py_NewRef(answer);
+/* Return the tensor of an output, a new reference; NULL with an exception. */
+static PyObject *wrap_output(const Planned *planned, const PlannedResult *result, PyObject *output, PyObject **values, int count) {
+    PyObject *array = PyArray_CheckScalar(output) && Py_TYPE(output) != core.array ? PyArray_FromScalar(output, NULL)
+                                                                                  : Py_NewRef(output);
     if (array == NULL) {
         return NULL;
     }
-    if (!answer_is_new(result, array, values, count)) {
-        PyObject *copy = answer_copied(result, array);
+    if (!output_is_new(result, array, values, count)) {
+        PyObject *copy = output_copied(result, array);
         if (copy == NULL) {
             PyObject *made = PyErr_Occurred() ? NULL : lay_out(planned, result, array, values, count);
             Py_DECREF(array);
@@ -146,7 +146,7 @@ static PyObject *wrap_answer(const Planned *planned, const PlannedResult *result
         }
         Py_SETREF(array, copy);
     }
-    PyObject *made = wrap_simple(array);
+    PyObject *made = wrap_dense(array);
     if (made != NULL && result->keys != core.dense_cpu) {
         Py_SETREF(((Tensor *)made)->keys, Py_NewRef(result->keys));
     }
@@ -154,17 +154,17 @@ static PyObject *wrap_answer(const Planned *planned, const PlannedResult *result
 }
 
 /* Return what the operator returns: a tensor, or a tuple of several. */
-static PyObject *wrap_answers(const Planned *planned, const PlanEntry *entry, PyObject *answer, PyObject **values, int count) {
+static PyObject *wrap_outputs(const Planned *planned, const PlanEntry *entry, PyObject *output, PyObject **values, int count) {
     if (entry->results_count == 1) {
-        return wrap_answer(planned, &entry->results[0], answer, values, count);
+        return wrap_output(planned, &entry->results[0], output, values, count);
     }
-    if (!PyTuple_CheckExact(answer) || PyTuple_GET_SIZE(answer) != entry->results_count) {
-        PyErr_SetString(PyExc_TypeError, "other results than planned are the Python's");
+    if (!PyTuple_CheckExact(output) || PyTuple_GET_SIZE(output) != entry->results_count) {
+        PyErr_SetString(PyExc_TypeError, "the outputs do not match the plan");
         return NULL;
     }
     PyObject *made = PyTuple_New(entry->results_count);
     for (int i = 0; made != NULL && i < entry->results_count; i++) {
-        PyObject *each = wrap_answer(planned, &entry->results[i], PyTuple_GET_ITEM(answer, i), values, count);
+        PyObject *each = wrap_output(planned, &entry->results[i], PyTuple_GET_ITEM(output, i), values, count);
         if (each == NULL) {
             Py_CLEAR(made);
         } else {
@@ -174,18 +174,18 @@ static PyObject *wrap_answers(const Planned *planned, const PlanEntry *entry, Py
     return made;
 }
 
-/* Call the kernel, and return what the operator returns. */
-static PyObject *serve(const Planned *planned, const PlanEntry *entry, PyObject *const *args) {
+/* Call the kernel on arrays, and return what the operator returns; NULL with an exception. */
+static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, PyObject *const *args) {
     PyObject *stack[MOST_PASSED + 1], *result = NULL;
-    PyObject **values = stack + 1; /* the place before is the callee's to use */
+    PyObject **values = stack + 1; /* the callee may use the one before */
     int count = pass(planned, entry, args, values);
     if (count < 0) {
         return NULL;
     }
-    PyObject *answer = PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    if (answer != NULL) {
-        result = wrap_answers(planned, entry, answer, values, count);
-        Py_DECREF(answer);
+    PyObject *output = PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (output != NULL) {
+        result = wrap_outputs(planned, entry, output, values, count);
+        Py_DECREF(output);
     }
     for (int i = 0; i < count; i++) {
         Py_DECREF(values[i]);
@@ -193,9 +193,10 @@ static PyObject *serve(const Planned *planned, const PlanEntry *entry, PyObject 
     return result;
 }
 
-/* Have the kernel write to a tensor, and return that. NULL without an exception where the Python has to. */
-static PyObject *serve_write(const Planned *planned, const PlanEntry *entry, PyObject *const *args) {
-    PyObject *stack[MOST_PASSED + 2], **values = stack + 1; /* the place before is the callee's to use */
+/* Have the kernel write to a tensor, and return that. Returns NULL without an exception if Python has to handle the
+ * call. */
+static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, PyObject *const *args) {
+    PyObject *stack[MOST_PASSED + 2], **values = stack + 1; /* the callee may use the one before */
     if (!may_write(&entry->results[0], planned->kinds, args, planned->written)) {
         return NULL;
     }
@@ -206,11 +207,11 @@ static PyObject *serve_write(const Planned *planned, const PlanEntry *entry, PyO
     }
     PyObject *tensor = args[planned->written], *target = Py_NewRef(((Tensor *)tensor)->array);
     values[count] = target;
-    PyObject *answer =
+    PyObject *output =
         PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, interned.only_out);
-    if (answer != NULL) {
-        is_done = write_answer(target, answer) == 0;
-        Py_DECREF(answer);
+    if (output != NULL) {
+        is_done = write_output(target, output) == 0;
+        Py_DECREF(output);
     }
     for (int i = 0; i <= count; i++) {
         Py_DECREF(values[i]);
@@ -218,6 +219,8 @@ static PyObject *serve_write(const Planned *planned, const PlanEntry *entry, PyO
     return is_done ? Py_NewRef(tensor) : NULL;
 }
 
+/* Call the kernel by the cached plan, or the general shim, and cache what that planned. Returns what the operator
+ * returns. */
 static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Planned *planned = (Planned *)self;
     PlanKey key;
@@ -230,7 +233,7 @@ static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flag
         PyObject *result = PyObject_Vectorcall(planned->base.function, args, flagged, names);
         if (result != NULL && planned->table.patience > 0) {
             planned->table.patience--;
-            if (plan_key_read(&key, planned->kinds, args) && remember(planned, args, &key, plan_key_hash(&key)) < 0) {
+            if (plan_key_read(&key, planned->kinds, args) && fill_cache(planned, args, &key, plan_key_hash(&key)) < 0) {
                 Py_CLEAR(result);
             }
         }
@@ -239,7 +242,7 @@ static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flag
     if (entry->results_count > 0) {
         entry->uses++;
         int is_write = planned->written >= 0;
-        PyObject *result = (is_write ? serve_write : serve)(planned, entry, args);
+        PyObject *result = (is_write ? call_writing : call_planned)(planned, entry, args);
         plan_entry_release(entry);
         if (result != NULL || (PyErr_Occurred() && (is_write || !PyErr_ExceptionMatches(PyExc_Exception)))) {
             return result;
@@ -249,27 +252,27 @@ static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flag
     return PyObject_Vectorcall(planned->base.function, args, flagged, names);
 }
 
-/* Take the places of what the kernel gets. */
-static int read_places(Planned *planned, PyObject *places) {
-    if (PyTuple_GET_SIZE(places) > MOST_PASSED) {
+/* Read the positions of what the kernel gets. Returns -1 with an exception. */
+static int read_positions(Planned *planned, PyObject *positions) {
+    if (PyTuple_GET_SIZE(positions) > MOST_PASSED) {
         PyErr_SetString(PyExc_ValueError, "a kernel of so many arguments is the Python's");
         return -1;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); i++) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(places, i));
-        if (place == -1 && PyErr_Occurred()) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
+        long position = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
+        if (position == -1 && PyErr_Occurred()) {
             return -1;
         }
-        if (place < -1 || place >= planned->total) {
+        if (position < -1 || position >= planned->total) {
             PyErr_SetString(PyExc_ValueError, "the kernel has no such argument");
             return -1;
         }
-        planned->passed[planned->passed_count++] = (signed char)place;
+        planned->passed[planned->passed_count++] = (signed char)position;
     }
     return 0;
 }
 
-/* Take the places of what the kernel gets. Returns -1 with an exception. */
+/* Read the positions of what the kernel gets, and begin with an empty cache. Returns -1 with an exception. */
 static int planned_init(PyObject *self, PyObject *const *args) {
     Planned *planned = (Planned *)self;
     planned->total = (Py_ssize_t)strlen(planned->kinds);
@@ -278,16 +281,16 @@ static int planned_init(PyObject *self, PyObject *const *args) {
         return -1;
     }
     planned->table.patience = PATIENCE;
-    return read_places(planned, args[3]);
+    return read_positions(planned, args[3]);
 }
 
-/* Forget what was learned. Returns 0. */
+/* Empty the cache. Returns 0. */
 static int planned_clear(PyObject *self) {
     plan_table_clear(&((Planned *)self)->table);
     return 0;
 }
 
-/* clear() */
+/* clear(): empty the cache. Returns None. */
 static PyObject *planned_forget(PyObject *self, PyObject *unused) {
     (void)unused;
     (void)planned_clear(self);
@@ -299,14 +302,14 @@ static const Field planned_fields[] = {
     {"kernel", FIELD_OBJECT, offsetof(Planned, kernel)},
     {"places", FIELD_TUPLE, 0},
     {"first", FIELD_OBJECT, offsetof(Planned, first)},
-    {"learn", FIELD_OBJECT, offsetof(Planned, learn)},
+    {"fill", FIELD_OBJECT, offsetof(Planned, fill)},
     {"wrap", FIELD_OBJECT, offsetof(Planned, wrap)},
     {"written", FIELD_NUMBER, offsetof(Planned, written)},
     {NULL, FIELD_OBJECT, 0},
 };
 
 static PyMethodDef planned_methods[] = {
-    {"clear", planned_forget, METH_NOARGS, "Forget what was learned."},
+    {"clear", planned_forget, METH_NOARGS, "Empty the plan cache."},
     CALLABLE_METHODS,
     {NULL, NULL, 0, NULL},
 };

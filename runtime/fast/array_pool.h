@@ -1,7 +1,7 @@
-/* New arrays of rows: one that nobody has any more serves again. */
+/* New row-major arrays, not filled: pooled ones, if there are any. */
 
-#ifndef OPWRIGHT_SPARES_H
-#define OPWRIGHT_SPARES_H
+#ifndef OPWRIGHT_ARRAY_POOL_H
+#define OPWRIGHT_ARRAY_POOL_H
 
 #include "numpy_api.h"
 

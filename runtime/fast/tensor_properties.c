@@ -1,6 +1,5 @@
-/* Facts: properties and methods of Tensor that say what NumPy's array says, and those that read its elements; and the
- * base of shapes. Each stands in the place of the Python one, which serves tensors of subclasses, without an array of
- * NumPy's, and calls of other forms. */
+/* Properties and methods of Tensor that read NumPy's array or its elements, and the base of shapes. Python's own handle
+ * tensors of subclasses, arrays of other kinds, and calls with other arguments. */
 
 #include "callable.h"
 #include "configure.h"
@@ -14,7 +13,7 @@ typedef struct {
     Callable base; /* its function is the property, or the method */
     Reader read;
     int is_of_elements; /* which modes may have to be told of */
-} Fact;
+} Property;
 
 /* What `configure` is told: the class of shapes, the device of NumPy's memory; the keys of tensors and modes whose elements
  * are the Python's to read. */
@@ -22,6 +21,7 @@ static PyTypeObject *size_type = NULL;
 static PyObject *cpu = NULL;
 static int64_t uncommon_keys = -1;
 
+/* Return the shape, a new reference. */
 static PyObject *read_shape(PyArrayObject *array) {
     int ndim = PyArray_NDIM(array);
     PyObject *made = size_type->tp_alloc(size_type, ndim);
@@ -36,27 +36,33 @@ static PyObject *read_shape(PyArrayObject *array) {
     return made;
 }
 
+/* Return the number of dimensions. */
 static PyObject *read_ndim(PyArrayObject *array) {
     return PyLong_FromLong(PyArray_NDIM(array));
 }
 
+/* Return the dtype, a new reference. */
 static PyObject *read_dtype(PyArrayObject *array) {
     return Py_NewRef((PyObject *)PyArray_DESCR(array));
 }
 
+/* Return the device, which is the CPU. */
 static PyObject *read_device(PyArrayObject *array) {
     (void)array;
     return Py_NewRef(cpu);
 }
 
+/* Return the number of elements. */
 static PyObject *read_count(PyArrayObject *array) {
     return PyLong_FromSsize_t(PyArray_SIZE(array));
 }
 
+/* Return the bytes of an element. */
 static PyObject *read_itemsize(PyArrayObject *array) {
     return PyLong_FromSsize_t(PyArray_ITEMSIZE(array));
 }
 
+/* Return whether elements lie row by row, as a bool. */
 static PyObject *read_is_contiguous(PyArrayObject *array) {
     return PyBool_FromLong(PyArray_IS_C_CONTIGUOUS(array));
 }
@@ -72,6 +78,7 @@ static PyObject *read_item(PyArrayObject *array) {
     return has_numbers(array) && PyArray_SIZE(array) == 1 ? PyArray_GETITEM(array, PyArray_BYTES(array)) : NULL;
 }
 
+/* Return the only element as a bool; NULL without an exception if Python has to. */
 static PyObject *read_truth(PyArrayObject *array) {
     PyObject *item = read_item(array);
     int truth = item == NULL ? -1 : PyObject_IsTrue(item);
@@ -79,6 +86,7 @@ static PyObject *read_truth(PyArrayObject *array) {
     return truth < 0 ? NULL : PyBool_FromLong(truth);
 }
 
+/* Return nested lists of numbers; NULL without an exception if Python has to. */
 static PyObject *read_list(PyArrayObject *array) {
     return has_numbers(array) ? PyArray_ToList(array) : NULL;
 }
@@ -105,24 +113,26 @@ static int may_be_read(PyObject *tensor) {
     return apply_modes(&keys, &is_mode_on) < 0 ? -1 : !(keys & uncommon_keys);
 }
 
+/* Return the property of a tensor, a new reference; itself of the class. */
 static PyObject *property_get(PyObject *self, PyObject *tensor, PyObject *type) {
-    const Fact *fact = (Fact *)self;
+    const Property *property = (Property *)self;
     if (tensor == NULL || tensor == Py_None) {
         return Py_NewRef(self);
     }
     PyArrayObject *array = array_of(tensor);
     if (array == NULL) {
-        PyObject *property = fact->base.function;
-        return Py_TYPE(property)->tp_descr_get(property, tensor, type);
+        PyObject *python = property->base.function;
+        return Py_TYPE(python)->tp_descr_get(python, tensor, type);
     }
-    PyObject *found = fact->read(array);
+    PyObject *found = property->read(array);
     Py_DECREF(array);
     return found;
 }
 
+/* Set the property of a tensor as Python's property does. Returns -1 with an exception. */
 static int property_set(PyObject *self, PyObject *tensor, PyObject *value) {
-    PyObject *property = ((Fact *)self)->base.function;
-    return Py_TYPE(property)->tp_descr_set(property, tensor, value);
+    PyObject *python = ((Property *)self)->base.function;
+    return Py_TYPE(python)->tp_descr_set(python, tensor, value);
 }
 
 /* Return the size of one dimension; NULL without an exception where the Python has to look at what is given. */
@@ -131,35 +141,36 @@ static PyObject *size_at(PyArrayObject *array, PyObject *dim) {
         return NULL;
     }
     int overflow, ndim = PyArray_NDIM(array);
-    long place = PyLong_AsLongAndOverflow(dim, &overflow);
-    place += place < 0 ? ndim : 0;
-    return overflow || place < 0 || place >= ndim ? NULL : PyLong_FromSsize_t(PyArray_DIM(array, (int)place));
+    long dim_index = PyLong_AsLongAndOverflow(dim, &overflow);
+    dim_index += dim_index < 0 ? ndim : 0;
+    return overflow || dim_index < 0 || dim_index >= ndim ? NULL : PyLong_FromSsize_t(PyArray_DIM(array, (int)dim_index));
 }
 
+/* Return what the method reads of the tensor's array, or what the Python method returns. */
 static PyObject *method_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
-    const Fact *fact = (Fact *)self;
+    const Property *property = (Property *)self;
     Py_ssize_t count = PyVectorcall_NARGS(flagged);
-    int is_size_at = count == 2 && fact->read == read_shape;
+    int is_size_at = count == 2 && property->read == read_shape;
     int is_simple = names == NULL && (count == 1 || is_size_at);
-    if (is_simple && fact->is_of_elements && (is_simple = may_be_read(args[0])) < 0) {
+    if (is_simple && property->is_of_elements && (is_simple = may_be_read(args[0])) < 0) {
         return NULL;
     }
     PyArrayObject *array = is_simple ? array_of(args[0]) : NULL;
     PyObject *found = NULL;
     if (array != NULL) {
-        found = is_size_at ? size_at(array, args[1]) : fact->read(array);
+        found = is_size_at ? size_at(array, args[1]) : property->read(array);
         Py_DECREF(array);
     }
-    return found != NULL || PyErr_Occurred() ? found : PyObject_Vectorcall(fact->base.function, args, flagged, names);
+    return found != NULL || PyErr_Occurred() ? found : PyObject_Vectorcall(property->base.function, args, flagged, names);
 }
 
 typedef struct {
     const char *name;
     int is_property;
     Reader read;
-} Served;
+} Row;
 
-static const Served facts[] = {
+static const Row properties[] = {
     {"shape", 1, read_shape},
     {"ndim", 1, read_ndim},
     {"dtype", 1, read_dtype},
@@ -174,22 +185,22 @@ static const Served facts[] = {
     {"is_contiguous", 0, read_is_contiguous},
 };
 
-static const Served elements[] = {
+static const Row elements[] = {
     {"item", 0, read_item},
     {"tolist", 0, read_list},
     {"__bool__", 0, read_truth},
 };
 
-/* Put a fact in the place of what the class has by its name. Returns -1 with an exception. */
-static int serve(PyObject *tensor, const Served *served, int is_of_elements) {
-    PyObject *function = PyObject_GetAttrString(tensor, served->name);
-    const CallableType *how = served->is_property ? &fact_property_type : &fact_method_type;
-    Fact *made = function == NULL ? NULL : (Fact *)callable_make(how, function);
+/* Put a property or method in the place of what the class has by its name. Returns -1 with an exception. */
+static int install(PyObject *tensor, const Row *row, int is_of_elements) {
+    PyObject *function = PyObject_GetAttrString(tensor, row->name);
+    const CallableType *how = row->is_property ? &tensor_property_type : &tensor_method_type;
+    Property *made = function == NULL ? NULL : (Property *)callable_make(how, function);
     int result = -1;
     if (made != NULL) {
-        made->read = served->read;
+        made->read = row->read;
         made->is_of_elements = is_of_elements;
-        result = PyObject_SetAttrString(tensor, served->name, (PyObject *)made);
+        result = PyObject_SetAttrString(tensor, row->name, (PyObject *)made);
     }
     Py_XDECREF(made);
     Py_XDECREF(function);
@@ -197,25 +208,25 @@ static int serve(PyObject *tensor, const Served *served, int is_of_elements) {
 }
 
 /* Put each of a few in the place of what a class has by its name. Returns None. */
-static PyObject *serve_all(PyObject *tensor, const Served *served, size_t count, int is_of_elements) {
+static PyObject *install_all(PyObject *tensor, const Row *row, size_t count, int is_of_elements) {
     for (size_t i = 0; i < count; i++) {
-        if (serve(tensor, &served[i], is_of_elements) < 0) {
+        if (install(tensor, &row[i], is_of_elements) < 0) {
             return NULL;
         }
     }
     Py_RETURN_NONE;
 }
 
-/* serve_facts(Tensor): once Python told of shapes and of the CPU's device. Returns None. */
-PyObject *serve_facts(PyObject *module, PyObject *tensor) {
+/* install_properties(Tensor): once Python told of shapes and of the CPU's device. Returns None. */
+PyObject *install_properties(PyObject *module, PyObject *tensor) {
     (void)module;
-    return serve_all(tensor, facts, sizeof facts / sizeof facts[0], 0);
+    return install_all(tensor, properties, sizeof properties / sizeof properties[0], 0);
 }
 
-/* serve_elements(Tensor): once Python told which elements are its own to read. Returns None. */
-PyObject *serve_elements(PyObject *module, PyObject *tensor) {
+/* install_readers(Tensor): once Python told which elements are its own to read. Returns None. */
+PyObject *install_readers(PyObject *module, PyObject *tensor) {
     (void)module;
-    return serve_all(tensor, elements, sizeof elements / sizeof elements[0], 1);
+    return install_all(tensor, elements, sizeof elements / sizeof elements[0], 1);
 }
 
 /* Look at the class of shapes. Returns -1 with an exception. */
@@ -235,9 +246,9 @@ const Setting property_settings[] = {
 };
 
 /* Return an element of a shape, or a part of it, which is a shape. */
-static PyObject *size_subscript(PyObject *self, PyObject *place) {
-    PyObject *found = PyTuple_Type.tp_as_mapping->mp_subscript(self, place);
-    if (found == NULL || !PySlice_Check(place) || size_type == NULL) {
+static PyObject *size_subscript(PyObject *self, PyObject *dim_index) {
+    PyObject *found = PyTuple_Type.tp_as_mapping->mp_subscript(self, dim_index);
+    if (found == NULL || !PySlice_Check(dim_index) || size_type == NULL) {
         return found;
     }
     PyObject *made = size_type->tp_alloc(size_type, PyTuple_GET_SIZE(found));
@@ -248,7 +259,7 @@ static PyObject *size_subscript(PyObject *self, PyObject *place) {
     return made;
 }
 
-/* What asks `isinstance(x, property)` means one that has a getter. */
+/* Return the class of properties: what asks `isinstance(x, property)` means one that has a getter. */
 static PyObject *property_class(PyObject *self, void *closure) {
     (void)self;
     (void)closure;
@@ -272,7 +283,7 @@ static PyType_Spec size_spec = {
     .slots = size_slots,
 };
 
-/* Make the base of shapes: a new reference. */
+/* Make the base of shapes. Returns a new reference, or NULL with an exception. */
 PyTypeObject *make_size_base(PyObject *module) {
     return (PyTypeObject *)PyType_FromModuleAndSpec(module, &size_spec, (PyObject *)&PyTuple_Type);
 }
@@ -283,17 +294,17 @@ static const PyType_Slot property_slots[] = {
     {0, NULL},
 };
 
-CallableType fact_property_type = {
-    .name = "opwright._fast.FactProperty",
-    .size = sizeof(Fact),
+CallableType tensor_property_type = {
+    .name = "opwright._fast.TensorProperty",
+    .size = sizeof(Property),
     .flags = Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .getset = property_getset,
     .slots = property_slots,
 };
 
-CallableType fact_method_type = {
-    .name = "opwright._fast.FactMethod",
-    .size = sizeof(Fact),
+CallableType tensor_method_type = {
+    .name = "opwright._fast.TensorMethod",
+    .size = sizeof(Property),
     .flags = Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .call = method_call,
 };

@@ -1,7 +1,7 @@
 /* NumPy's own inner loops, called without what NumPy does before for arrays of any kind. */
 
-#ifndef OPWRIGHT_LOOPS_H
-#define OPWRIGHT_LOOPS_H
+#ifndef OPWRIGHT_UFUNC_LOOPS_H
+#define OPWRIGHT_UFUNC_LOOPS_H
 
 #include "core.h"
 

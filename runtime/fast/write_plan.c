@@ -1,21 +1,22 @@
-/* WritingPlan: the plan of a call that writes, made of a form that is kept. It does what `opwright.plans.plan.Plan` does
- * for a target that is as planned, row by row, and apart from the operands or one of them. A Plan does the rest. */
+/* WritingPlan: the plan of a call that writes, made of a cached tensor spec. It does what `opwright.plans.plan.Plan`
+ * does for a target that matches the plan, row-major, and apart from the operands or one of them. A Plan does the rest.
+ * */
 
 #include "arrays.h"
 #include "configure.h"
 #include "numpy_api.h"
 #include "tensor.h"
-#include "writing.h"
+#include "write_plan.h"
 
 typedef struct {
     PyObject_HEAD
     PyObject *form;
     PyObject *given; /* a tuple */
-    PyObject *plan;  /* the Plan that serves; NULL while none has to */
+    PyObject *plan;  /* the Plan that handles the rest; NULL while there is none */
     int is_shared;   /* whether the target is an operand that is not read in the order it is written in */
 } WritingPlan;
 
-/* What `configure` is told: the Plan, what casts operands, and where the slots of a form are. */
+/* What `configure` is told: the Plan, what casts operands, and where the slots of a tensor spec are. */
 static struct {
     PyObject *plan, *cast;
     PyTypeObject *form;
@@ -24,6 +25,7 @@ static struct {
 
 static PyTypeObject *writing_type = NULL;
 
+/* Visit what a plan holds. Returns what `visit` returns. */
 static int writing_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(((WritingPlan *)self)->form);
@@ -32,6 +34,7 @@ static int writing_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
+/* Free a plan. */
 static void writing_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     WritingPlan *plan = (WritingPlan *)self;
@@ -51,7 +54,7 @@ static PyObject *plan_of(WritingPlan *self) {
     return self->plan;
 }
 
-/* Whether a target is as planned and lies apart from all operands, or is one. */
+/* Whether a target matches the plan and lies apart from all operands, or is one; returns 1 or 0. */
 static int is_simple(WritingPlan *self, PyObject *target) {
     PyObject *dtype = slot_at(self->form, writing.dtype), *shape = slot_at(self->form, writing.shape);
     if (target == NULL || Py_TYPE(target) != core.array || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)target) ||
@@ -73,6 +76,7 @@ static int is_simple(WritingPlan *self, PyObject *target) {
     return 1;
 }
 
+/* Return the operands for the kernel, cast as the plan says: a new reference. */
 static PyObject *get_operands(PyObject *object, void *closure) {
     WritingPlan *self = (WritingPlan *)object;
     PyObject *casts = slot_at(self->form, writing.casts);
@@ -94,15 +98,17 @@ static PyObject *target_of(PyObject *object, PyObject *tensor, const char *name)
     return plan == NULL ? NULL : PyObject_CallMethod(plan, name, "O", tensor);
 }
 
+/* inplace(tensor): return the array of a tensor that the operator overwrites. */
 static PyObject *inplace(PyObject *self, PyObject *tensor) {
     return target_of(self, tensor, "inplace");
 }
 
+/* target(tensor): return the array of an `out=` tensor. */
 static PyObject *target(PyObject *self, PyObject *tensor) {
     return target_of(self, tensor, "target");
 }
 
-/* out(target) */
+/* out(target): return the target if the kernel may write straight into it, else None. */
 static PyObject *out(PyObject *object, PyObject *array) {
     WritingPlan *self = (WritingPlan *)object;
     if (self->plan != NULL) {
@@ -112,7 +118,7 @@ static PyObject *out(PyObject *object, PyObject *array) {
     return Py_NewRef(is_written ? array : Py_None);
 }
 
-/* store(result, target) */
+/* store(result, target): put the kernel's result into the target. Returns None. */
 static PyObject *store(PyObject *object, PyObject *const *args, Py_ssize_t count) {
     if (count == 2 && args[0] == args[1]) {
         Py_RETURN_NONE;
@@ -123,7 +129,7 @@ static PyObject *store(PyObject *object, PyObject *const *args, Py_ssize_t count
     return result;
 }
 
-/* WritingPlan(form, operands) */
+/* Make a plan: `WritingPlan(form, operands)`. Returns a new reference. */
 static PyObject *writing_call(PyObject *type, PyObject *const *args, size_t flagged, PyObject *names) {
     if (names != NULL || PyVectorcall_NARGS(flagged) != 2 || writing.form == NULL ||
         !Py_IS_TYPE(args[0], writing.form) || !PyTuple_CheckExact(args[1])) {
@@ -157,7 +163,7 @@ static PyMethodDef writing_methods[] = {
     {"inplace", inplace, METH_O, "Return the array of a tensor that the operator overwrites."},
     {"target", target, METH_O, "Return the array of an `out=` tensor."},
     {"out", out, METH_O, "Return the target if the kernel may write straight into it, else None."},
-    {"store", (PyCFunction)(void (*)(void))store, METH_FASTCALL, "Put the kernel's answer into the target."},
+    {"store", (PyCFunction)(void (*)(void))store, METH_FASTCALL, "Put the kernel's result into the target."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -166,7 +172,7 @@ static PyGetSetDef writing_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* Whatever else is asked of a plan, as kernels in C and on devices do, the Plan answers. */
+/* Return an attribute, a new reference; of the Plan what this has not. */
 static PyObject *writing_getattro(PyObject *self, PyObject *name) {
     PyObject *found = PyObject_GenericGetAttr(self, name);
     if (found != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
@@ -179,7 +185,7 @@ static PyObject *writing_getattro(PyObject *self, PyObject *name) {
 
 static PyType_Slot writing_slots[] = {
     {Py_tp_getattro, writing_getattro},
-    {Py_tp_doc, "The plan of a call that writes, by a form that is kept."},
+    {Py_tp_doc, "The plan of a call that writes, by a cached tensor spec."},
     {Py_tp_traverse, writing_traverse},
     {Py_tp_dealloc, writing_dealloc},
     {Py_tp_methods, writing_methods},
@@ -194,6 +200,7 @@ static PyType_Spec writing_spec = {
     .slots = writing_slots,
 };
 
+/* Make the type. Returns a new reference, or NULL with an exception. */
 PyTypeObject *make_writing_type(PyObject *module) {
     writing_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &writing_spec, NULL);
     if (writing_type != NULL) {

@@ -2,10 +2,10 @@
  * elements, of the same shape, or two that broadcast by rows. Floating-point errors are NumPy's to report: where a loop met one, nothing is returned, and
  * who asked calls the ufunc. */
 
-#include "loops.h"
+#include "ufunc_loops.h"
 #include "kernels/dense.h"
 #include "numpy_api.h"
-#include "spares.h"
+#include "array_pool.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -53,7 +53,7 @@ static int find_loop(const PyUFuncObject *ufunc, int type) {
     return -1;
 }
 
-/* Take a ufunc of one result for the types of these kinds. */
+/* Find the loops of a ufunc of one result for the types of these kinds. Returns -1 with an exception. */
 int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) {
     PyUFuncObject *ufunc = (PyUFuncObject *)object;
     if (!PyObject_TypeCheck(object, &PyUFunc_Type)) {
@@ -84,12 +84,14 @@ static int is_plain(PyArrayObject *array) {
            PyArray_ISNOTSWAPPED(array);
 }
 
+/* Whether an array has the type and the shape of the first, and a loop may read it as it is; returns 1 or 0. */
 static int are_alike(PyArrayObject *array, PyArrayObject *first) {
     return array == first || (PyArray_TYPE(array) == PyArray_TYPE(first) && is_plain(array) &&
                               PyArray_SAMESHAPE(array, first));
 }
 
-/* Write a Python number as an element of a floating-point type. Whether that is exact, or rounded once as NumPy does. */
+/* Write a Python number as an element of a floating-point type. Returns 1 if that is exact, or rounded once as NumPy
+ * does; else 0. */
 static int write_number(PyObject *number, int type, void *element) {
     double value;
     if (PyFloat_CheckExact(number)) {
@@ -125,7 +127,7 @@ typedef struct {
     int type;
 } Call;
 
-/* Write the shape that two arrays broadcast to. Whether there is one. */
+/* Write the shape that two arrays broadcast to. Returns 1, or 0 if there is none. */
 static int broadcast(const PyArrayObject *const *arrays, Call *call) {
     call->ndim = PyArray_NDIM(arrays[0]) > PyArray_NDIM(arrays[1]) ? PyArray_NDIM(arrays[0]) : PyArray_NDIM(arrays[1]);
     for (int dim = 0; dim < call->ndim; dim++) {
@@ -146,9 +148,9 @@ static int broadcast(const PyArrayObject *const *arrays, Call *call) {
 static npy_intp part_of(const PyArrayObject *array, const Call *call, int from, int to) {
     npy_intp whole = 1, own = 1;
     for (int dim = from; dim < to; dim++) {
-        int place = dim - call->ndim + PyArray_NDIM(array);
+        int axis = dim - call->ndim + PyArray_NDIM(array);
         whole *= call->shape[dim];
-        own *= place < 0 ? 1 : PyArray_DIM(array, place);
+        own *= axis < 0 ? 1 : PyArray_DIM(array, axis);
     }
     return own == whole || own == 1 ? own : -1;
 }
@@ -251,7 +253,8 @@ static void call_rows(const Loops *loops, Call *call, npy_intp count) {
     }
 }
 
-/* Run the loop, with other threads where it is long: then the arrays must be kept. Whether no number went wrong. */
+/* Run the loop, without the GIL if it is long: arrays are held meanwhile. Returns 1, or 0 after a floating-point error.
+ * */
 static int run(const Loops *loops, Call *call, npy_intp count) {
     if (count <= LONG_LOOP) {
         call_rows(loops, call, count);
@@ -270,7 +273,8 @@ static int run(const Loops *loops, Call *call, npy_intp count) {
     return errors == 0;
 }
 
-/* Compute by a loop. `result` is the new array; it stays NULL where the ufunc has to be called. -1 with an exception. */
+/* Compute by a loop. `result` is the new array; it stays NULL if the ufunc has to be called. Returns -1 with an
+ * exception. */
 int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
     Call call;
     *result = NULL;
@@ -359,7 +363,7 @@ static int run_reduced(ReducedCall *job, npy_intp count) {
     return errors;
 }
 
-/* Compute for arrays of half or bfloat16 as `loops_run` does. */
+/* Compute for arrays of half or bfloat16 as `loops_run` does. Returns -1 with an exception. */
 int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **result) {
     ReducedCall job;
     *result = NULL;

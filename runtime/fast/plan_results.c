@@ -1,22 +1,22 @@
-/* The answers of kernels whose results are planned: whether they are as planned, and copies of those that are not; and
- * which tensors a kernel may write its answer to. */
+/* Results of planned kernels: outputs that match the plan, copies of those that do not, and tensors that a kernel may
+ * write its output to. */
 
 #include "arrays.h"
 #include "numpy_api.h"
 #include "plan_key.h"
-#include "spares.h"
+#include "array_pool.h"
 #include "tensor.h"
 
 #define MOST_COPIED 4096 /* elements of an answer that is copied here */
 
-/* Whether an answer is one of the arrays that the kernel got. */
-static int is_given(PyObject *answer, PyObject *const *values, int count) {
+/* Whether an output is one of the arrays that the kernel got; returns 1 or 0. */
+static int is_given(PyObject *output, PyObject *const *values, int count) {
     for (int i = 0; i < count; i++) {
-        if (values[i] == answer) {
+        if (values[i] == output) {
             return 1;
         }
         for (Py_ssize_t j = 0; PyList_CheckExact(values[i]) && j < PyList_GET_SIZE(values[i]); j++) {
-            if (PyList_GET_ITEM(values[i], j) == answer) {
+            if (PyList_GET_ITEM(values[i], j) == output) {
                 return 1;
             }
         }
@@ -24,29 +24,29 @@ static int is_given(PyObject *answer, PyObject *const *values, int count) {
     return 0;
 }
 
-/* Whether an answer has the dtype and the sizes that were planned. */
-static int is_alike(const PlannedResult *result, PyObject *answer) {
-    PyArrayObject *array = (PyArrayObject *)answer;
-    return Py_TYPE(answer) == core.array && (PyObject *)PyArray_DESCR(array) == result->dtype &&
+/* Whether an output has the dtype and the sizes of the plan; returns 1 or 0. */
+static int is_alike(const PlannedResult *result, PyObject *output) {
+    PyArrayObject *array = (PyArrayObject *)output;
+    return Py_TYPE(output) == core.array && (PyObject *)PyArray_DESCR(array) == result->dtype &&
            PyArray_NDIM(array) == result->ndim &&
            (result->ndim == 0 || /* then NumPy has no array of sizes */
             memcmp(PyArray_DIMS(array), result->dims, (size_t)result->ndim * sizeof(npy_intp)) == 0);
 }
 
-/* Whether it also has the strides. */
-static int is_as_planned(const PlannedResult *result, PyObject *answer) {
+/* Whether an output also has the strides of the plan; returns 1 or 0. */
+static int is_as_planned(const PlannedResult *result, PyObject *output) {
     size_t size = (size_t)result->ndim * sizeof(npy_intp);
-    return is_alike(result, answer) &&
-           (size == 0 || memcmp(PyArray_STRIDES((PyArrayObject *)answer), result->steps, size) == 0);
+    return is_alike(result, output) &&
+           (size == 0 || memcmp(PyArray_STRIDES((PyArrayObject *)output), result->steps, size) == 0);
 }
 
-/* Whether an answer shares no memory with the arrays that the kernel got. */
-static int is_apart(PyObject *answer, PyObject *const *values, int count) {
+/* Whether an output shares no memory with the arrays that the kernel got; returns 1 or 0. */
+static int is_apart(PyObject *output, PyObject *const *values, int count) {
     for (int i = 0; i < count; i++) {
         int is_list = PyList_CheckExact(values[i]);
         for (Py_ssize_t j = 0; j < (is_list ? PyList_GET_SIZE(values[i]) : 1); j++) {
             PyObject *each = is_list ? PyList_GET_ITEM(values[i], j) : values[i];
-            if (Py_TYPE(each) == core.array && !arrays_are_apart(answer, each)) {
+            if (Py_TYPE(each) == core.array && !arrays_are_apart(output, each)) {
                 return 0;
             }
         }
@@ -54,10 +54,10 @@ static int is_apart(PyObject *answer, PyObject *const *values, int count) {
     return 1;
 }
 
-/* Whether an answer is as planned, and in memory of its own. */
-int answer_is_new(const PlannedResult *result, PyObject *answer, PyObject *const *values, int count) {
-    return is_as_planned(result, answer) && !is_given(answer, values, count) &&
-           (PyArray_BASE((PyArrayObject *)answer) == NULL || is_apart(answer, values, count));
+/* Whether an output matches the plan, in memory of its own; returns 1 or 0. */
+int output_is_new(const PlannedResult *result, PyObject *output, PyObject *const *values, int count) {
+    return is_as_planned(result, output) && !is_given(output, values, count) &&
+           (PyArray_BASE((PyArrayObject *)output) == NULL || is_apart(output, values, count));
 }
 
 /* Return memory with these dense strides, as Python's `new_array` makes it: a view into a row. NULL without an exception
@@ -101,20 +101,20 @@ static int is_row_major(const PlannedResult *result) {
     return 1;
 }
 
-/* Copy a small answer that lies otherwise than planned, or in memory of others. Returns NULL without an exception where
- * the Python has to. */
-PyObject *answer_copied(const PlannedResult *result, PyObject *answer) {
-    if (!is_alike(result, answer) || PyArray_SIZE((PyArrayObject *)answer) > MOST_COPIED) {
+/* Copy a small output that does not match the plan, or lies in memory of others. Returns a new reference; NULL without
+ * an exception if Python has to lay it out. */
+PyObject *output_copied(const PlannedResult *result, PyObject *output) {
+    if (!is_alike(result, output) || PyArray_SIZE((PyArrayObject *)output) > MOST_COPIED) {
         return NULL;
     }
     PyObject *made = NULL;
-    if (PyArray_SIZE((PyArrayObject *)answer) > 0 && is_row_major(result)) {
+    if (PyArray_SIZE((PyArrayObject *)output) > 0 && is_row_major(result)) {
         PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef(result->dtype); /* which the next call takes */
         made = array_new(dtype, result->ndim, result->dims);
     } else {
         made = strided_array(result);
     }
-    if (made != NULL && PyArray_CopyInto((PyArrayObject *)made, (PyArrayObject *)answer) < 0) {
+    if (made != NULL && PyArray_CopyInto((PyArrayObject *)made, (PyArrayObject *)output) < 0) {
         Py_CLEAR(made);
     }
     return made;
@@ -137,29 +137,29 @@ static int argument_is_apart(char kind, PyObject *value, PyObject *array) {
     return own != NULL && Py_TYPE(own) == core.array && arrays_are_apart(own, array);
 }
 
-/* Whether a kernel may write straight to the tensor among the arguments at `place`: it is as planned, and apart from all
- * others. */
-int may_write(const PlannedResult *result, const char *kinds, PyObject *const *args, int place) {
-    PyObject *target = ((Tensor *)args[place])->array;
+/* Whether a kernel may write straight to the tensor at `position`: it matches the plan, and is apart from all other
+ * operands. Returns 1 or 0. */
+int may_write(const PlannedResult *result, const char *kinds, PyObject *const *args, int position) {
+    PyObject *target = ((Tensor *)args[position])->array;
     if (target == NULL || !is_alike(result, target) || !PyArray_ISCARRAY((PyArrayObject *)target)) {
         return 0;
     }
     for (int i = 0; kinds[i] != '\0'; i++) {
-        if (i != place && !argument_is_apart(kinds[i], args[i], target)) {
+        if (i != position && !argument_is_apart(kinds[i], args[i], target)) {
             return 0;
         }
     }
     return 1;
 }
 
-/* Put an answer that is not the target into it. Returns -1 with an exception. */
-int write_answer(PyObject *target, PyObject *answer) {
-    if (answer == target) {
+/* Copy an output that is not the target into it. Returns -1 with an exception. */
+int write_output(PyObject *target, PyObject *output) {
+    if (output == target) {
         return 0;
     }
-    if (Py_TYPE(answer) != core.array || !arrays_are_alike(answer, target)) {
+    if (Py_TYPE(output) != core.array || !arrays_are_alike(output, target)) {
         PyErr_SetString(PyExc_TypeError, "a kernel that writes its answer must return what it wrote");
         return -1;
     }
-    return PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)answer);
+    return PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)output);
 }

@@ -1,9 +1,10 @@
-/* Tensors as nodes keep them, and given back where nobody wrote to them: `opwright.autograd.saved`, which serves hooks,
- * views, subclasses, and words the errors. */
+/* Saved values: what nodes save of a call, and what a backward pass unpacks if nobody wrote to it.
+ * `opwright.autograd.saved` handles hooks, views and subclasses, and words the errors. */
 
+#include "arrays.h"
 #include "configure.h"
 #include "interned.h"
-#include "keeping.h"
+#include "saved_values.h"
 #include "storage.h"
 
 /* What `configure` is told: what Python does, the globals of `save`, which have the count of open blocks with hooks, the
@@ -114,7 +115,7 @@ static PyObject *unpack_result(PyObject *saved) {
         !are_equal(slot_at(storage, storage_slots.version), slot_at(saved, saving.version))) {
         return NULL;
     }
-    return wrap_simple(Py_NewRef(array));
+    return wrap_dense(Py_NewRef(array));
 }
 
 /* Return the tensor that was saved, to compute with where nothing is recorded: a new reference. NULL without an exception
@@ -142,6 +143,94 @@ PyObject *unpack(PyObject *saved) {
     return is_same ? Py_NewRef(tensor) : NULL;
 }
 
+/* Whether a value is exactly a Tensor with keys. */
+static int is_plain(PyObject *value) {
+    PyObject *keys = Py_TYPE(value) == core.tensor ? ((Tensor *)value)->keys : NULL;
+    return keys != NULL && PyLong_CheckExact(keys);
+}
+
+/* Whether the argument that a node saves is one that is saved here; returns 1 or 0. */
+int saved_value_takes(const SavedValue *saving, PyObject *const *args) {
+    if (is_of_result(saving) || saving->how == SAVE_VALUE) {
+        return 1;
+    }
+    PyObject *value = args[saving->position];
+    return is_plain(value) || (saving->how == SAVE_TENSOR && value == Py_None);
+}
+
+/* Whether an operand that gets a gradient needs what is saved; returns 1 or 0. */
+static int is_needed(const SavedValue *saving, PyObject *const *args) {
+    for (int position = 0; saving->needed >> position != 0; position++) {
+        if (saving->needed >> position & 1 && edge_of(args[position]) != Py_None) {
+            return 1;
+        }
+    }
+    return saving->needed == 0;
+}
+
+/* Return a tensor's strides. */
+static PyObject *saved_strides(PyObject *tensor) {
+    PyObject *array = ((Tensor *)tensor)->array;
+    int is_own = array != NULL && Py_TYPE(array) == core.array;
+    return is_own ? array_strides(array) : PyObject_CallMethod(tensor, "stride", NULL);
+}
+
+/* Return what a node saves of an argument, a new reference. */
+static PyObject *saved_argument(const SavedValue *saving, PyObject *const *args) {
+    PyObject *value = args[saving->position];
+    switch (saving->how) {
+    case SAVE_TENSOR:
+        if (!is_needed(saving, args)) {
+            return Py_NewRef(Py_None);
+        }
+        return value == Py_None ? PyTuple_New(0) : save(value);
+    case SAVE_SHAPE:
+        return PyObject_GetAttrString(value, "shape");
+    case SAVE_COUNT:
+        return PyObject_CallMethod(value, "numel", NULL);
+    case SAVE_STRIDES:
+        return saved_strides(value);
+    default:
+        return Py_NewRef(value);
+    }
+}
+
+/* Put a value into a slot. Takes the reference; NULL is the failure of who made it. Returns -1 with an exception. */
+static int keep(const SavedValue *saving, PyObject *node, PyObject *value) {
+    if (value != NULL) {
+        replace_slot(node, saving->slot, value);
+    }
+    return value == NULL ? -1 : 0;
+}
+
+/* Save an argument. Returns -1 with an exception. */
+int save_argument(const SavedValue *saving, PyObject *node, PyObject *const *args) {
+    return keep(saving, node, saved_argument(saving, args));
+}
+
+/* Save a result. Returns -1 with an exception. */
+int save_output(const SavedValue *saving, PyObject *node, PyObject *result) {
+    return keep(saving, node, saving->how == SAVE_RESULT ? save_result(result) : save(result));
+}
+
+/* Read `(slot, how, position, needed)` of a saved value. Returns -1 with an exception. */
+int saved_value_read(SavedValue *saving, PyObject *text, PyTypeObject *node, Py_ssize_t total) {
+    const char *name;
+    int how, position;
+    unsigned int needed;
+    if (!PyArg_ParseTuple(text, "siiI", &name, &how, &position, &needed)) {
+        return -1;
+    }
+    Py_ssize_t offset = slot_offset(node, name);
+    *saving = (SavedValue){offset, (unsigned char)how, (signed char)position, needed};
+    if (how < SAVE_VALUE || how > SAVE_STRIDES || position < 0 || position > SCHAR_MAX || needed >> total != 0 ||
+        (position >= total && !is_of_result(saving))) {
+        PyErr_SetString(PyExc_ValueError, "the kernel has no such argument");
+        return -1;
+    }
+    return offset < 0 ? -1 : 0;
+}
+
 static const SettingSlot result_slots[] = {
     {"array", &saving.array},
     {"instance", &saving.instance},
@@ -154,7 +243,7 @@ static const SettingSlot result_slots[] = {
     {NULL, NULL},
 };
 
-/* Make the count of writes of memory that nobody counts. Returns -1 with an exception. */
+/* Make the version of memory whose writes are not counted. Returns -1 with an exception. */
 static int take_save(PyObject *save) {
     (void)save;
     saving.zero = PyLong_FromLong(0);

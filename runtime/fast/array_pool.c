@@ -1,32 +1,35 @@
-/* New arrays of rows, not filled. The array of a tensor that was freed, which nobody else has, is kept and serves as the
- * next one of its dtype and shape: what NumPy does to make and free an array takes longer than to add a few numbers.
+/* The array pool. The array of a tensor that was freed, to which there is no other reference, is pooled and becomes the
+ * next one of its dtype and shape: NumPy takes longer to make and free an array than to add a few numbers.
  *
- * A kept array is whole, and one reference is ours. It looks as NumPy makes it: memory of its own, row by row, writable. */
+ * A pooled array is whole, and one reference is the pool's. It looks as NumPy makes it: memory of its own, row-major,
+ * writable. */
 
 #include "numpy_api.h"
-#include "spares.h"
+#include "array_pool.h"
 
-#define PLACES 64
-/* How many are kept in a place, and the most bytes that one has. */
+#define BUCKETS 64
+/* The most arrays in a bucket, and the most bytes of one. */
 #define MOST_KEPT 4
 #define MOST_BYTES 4096
 
-/* The arrays that are kept, by their dtype and shape; the last one came last. */
+/* Pooled arrays of some dtypes and shapes; the newest is last. */
 typedef struct {
     int count;
     PyArrayObject *arrays[MOST_KEPT];
-} Place;
+} Bucket;
 
-static Place places[PLACES];
+static Bucket buckets[BUCKETS];
 
-static Place *place_of(const PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
+/* Return the bucket of a dtype and a shape. */
+static Bucket *bucket_of(const PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
     size_t mixed = (size_t)dtype >> 4;
     for (int i = 0; i < ndim; i++) {
         mixed = mixed * 31 + (size_t)shape[i];
     }
-    return &places[(mixed ^ mixed >> 6) % PLACES];
+    return &buckets[(mixed ^ mixed >> 6) % BUCKETS];
 }
 
+/* Whether an array has a shape; returns 1 or 0. */
 static int has_shape(PyArrayObject *array, int ndim, const npy_intp *shape) {
     int is_same = PyArray_NDIM(array) == ndim;
     for (int i = 0; is_same && i < ndim; i++) {
@@ -61,24 +64,24 @@ void array_give_up(PyObject *object) {
         Py_DECREF(object);
         return;
     }
-    Place *place = place_of(PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array));
-    if (place->count < MOST_KEPT) {
-        place->arrays[place->count++] = array;
+    Bucket *bucket = bucket_of(PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array));
+    if (bucket->count < MOST_KEPT) {
+        bucket->arrays[bucket->count++] = array;
     } else { /* calls ask for other shapes now */
-        PyArrayObject *oldest = place->arrays[0];
-        memmove(place->arrays, place->arrays + 1, (MOST_KEPT - 1) * sizeof *place->arrays);
-        place->arrays[MOST_KEPT - 1] = array;
+        PyArrayObject *oldest = bucket->arrays[0];
+        memmove(bucket->arrays, bucket->arrays + 1, (MOST_KEPT - 1) * sizeof *bucket->arrays);
+        bucket->arrays[MOST_KEPT - 1] = array;
         Py_DECREF(oldest);
     }
 }
 
 /* Return a new array of rows, not filled. Takes the reference to the dtype. */
 PyObject *array_new(PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
-    Place *place = place_of(dtype, ndim, shape);
-    for (int i = place->count - 1; i >= 0; i--) {
-        PyArrayObject *array = place->arrays[i];
+    Bucket *bucket = bucket_of(dtype, ndim, shape);
+    for (int i = bucket->count - 1; i >= 0; i--) {
+        PyArrayObject *array = bucket->arrays[i];
         if (PyArray_DESCR(array) == dtype && has_shape(array, ndim, shape)) {
-            place->arrays[i] = place->arrays[--place->count];
+            bucket->arrays[i] = bucket->arrays[--bucket->count];
             Py_DECREF(dtype);
             return (PyObject *)array;
         }

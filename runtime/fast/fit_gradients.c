@@ -5,7 +5,7 @@
 #include "engine.h"
 #include "kernels/dense.h"
 #include "numpy_api.h"
-#include "unwatched.h"
+#include "fast_path.h"
 
 /* Whether a gradient is what an edge to a node of one result wants. */
 static int fits(PyObject *result, PyObject *edge) {
@@ -21,19 +21,19 @@ static int fits(PyObject *result, PyObject *edge) {
  * exception where the Python has to. */
 static PyObject *summed(PyObject *result, PyObject *edge) {
     PyObject *array, *shape = PyTuple_CheckExact(edge) || !is_node(edge) ? NULL : ((Node *)edge)->shape;
-    if (shape == NULL || !PyTuple_CheckExact(shape) || unwatched_arrays(&result, 1, Py_None, &array) <= 0 ||
+    if (shape == NULL || !PyTuple_CheckExact(shape) || fast_path_arrays(&result, 1, Py_None, &array) <= 0 ||
         PyArray_NDIM((PyArrayObject *)array) <= PyTuple_GET_SIZE(shape)) {
         return NULL;
     }
     PyObject *sum = sum_over_first(array, (int)PyTuple_GET_SIZE(shape));
     int is_it = sum != NULL && array_fits(sum, ((Node *)edge)->dtype, shape);
-    PyObject *made = is_it ? wrap_simple(Py_NewRef(sum)) : NULL;
+    PyObject *made = is_it ? wrap_dense(Py_NewRef(sum)) : NULL;
     Py_XDECREF(sum);
     return made;
 }
 
 /* Return a node's gradient with the shape and dtype of what it belongs to, or None: a new reference. */
-PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t place) {
+PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t index) {
     if (result == Py_None || fits(result, edge)) {
         return Py_NewRef(result);
     }
@@ -41,11 +41,11 @@ PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t pl
     if (found != NULL || PyErr_Occurred()) {
         return found;
     }
-    PyObject *index = PyLong_FromSsize_t(place);
-    if (index == NULL) {
+    PyObject *number = PyLong_FromSsize_t(index);
+    if (number == NULL) {
         return NULL;
     }
-    found = PyObject_CallFunctionObjArgs(engine.fit, result, edge, node, index, NULL);
-    Py_DECREF(index);
+    found = PyObject_CallFunctionObjArgs(engine.fit, result, edge, node, number, NULL);
+    Py_DECREF(number);
     return found;
 }

@@ -1,13 +1,13 @@
-/* Calls that nobody looks at: whether a mode, a record of gradients or another device sees a call with these tensors, and
- * the arrays of those that it does not. `opwright_kernels.plain` says the same in Python. */
+/* The fast path: composites and backward functions compute on arrays at once if no mode, no autograd and no other
+ * device sees the call. `opwright_kernels.plain` says the same in Python. */
 
 #include "interned.h"
 #include "modes.h"
 #include "numpy_api.h"
 #include "tensor.h"
-#include "unwatched.h"
+#include "fast_path.h"
 
-/* Add the keys of a Tensor in NumPy's memory. Whether it is one. */
+/* Add the keys of a Tensor in NumPy's memory. Returns 1, or 0 if it is none. */
 static int add_keys(PyObject *object, int64_t *keys) {
     Tensor *tensor = (Tensor *)object;
     int overflow;
@@ -19,8 +19,9 @@ static int add_keys(PyObject *object, int64_t *keys) {
     return !overflow;
 }
 
-/* Whether a call with these keys comes to a kernel of NumPy's and to nobody else; -1 with an exception. */
-static int is_unwatched(int64_t keys) {
+/* Whether a call with these keys comes to a kernel of NumPy's alone: no mode, no autograd. Returns -1 with an
+ * exception. */
+static int takes_fast_path(int64_t keys) {
     int is_on;
     if (apply_modes(&keys, &is_on) < 0) {
         return -1;
@@ -37,9 +38,9 @@ static int is_of_floats(PyObject *object) {
     return (PyArray_TYPE(array) == NPY_FLOAT || PyArray_TYPE(array) == NPY_DOUBLE) && PyArray_ISNOTSWAPPED(array);
 }
 
-/* Whether tensors are of one dtype, float32 or float64, or None but for the first, and nobody sees a call with them. Their
- * arrays are written, borrowed, or None. -1 with an exception. */
-int unwatched_arrays(PyObject *const *tensors, Py_ssize_t count, PyObject *indices, PyObject **arrays) {
+/* Fast-path test: no mode, no autograd, all operands NumPy's and of one dtype, float32 or float64, or None but for the
+ * first. Returns 1 with the operands' arrays written, borrowed, or None; else 0; -1 with an exception. */
+int fast_path_arrays(PyObject *const *tensors, Py_ssize_t count, PyObject *indices, PyObject **arrays) {
     int64_t keys = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         if (tensors[i] == Py_None && i > 0) {
@@ -64,10 +65,11 @@ int unwatched_arrays(PyObject *const *tensors, Py_ssize_t count, PyObject *indic
             return 0;
         }
     }
-    return is_unwatched(keys);
+    return takes_fast_path(keys);
 }
 
-/* arrays_of(first, *others, indices=None) */
+/* arrays_of(first, *others, indices=None): return the tensors' arrays as a list if the call takes the fast path, else
+ * None. */
 PyObject *arrays_of(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
     (void)module;
     PyObject *arrays[MOST_ARGUMENTS + 1], *indices = Py_None;
@@ -82,7 +84,7 @@ PyObject *arrays_of(PyObject *module, PyObject *const *args, Py_ssize_t count, P
         PyErr_SetString(PyExc_TypeError, "arrays_of() takes a few tensors");
         return NULL;
     }
-    int found = unwatched_arrays(args, count, indices, arrays);
+    int found = fast_path_arrays(args, count, indices, arrays);
     if (found <= 0) {
         return found < 0 ? NULL : Py_NewRef(Py_None);
     }

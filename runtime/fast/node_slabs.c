@@ -29,18 +29,22 @@ static Slab *open_slabs[MOST_SIZES]; /* by the size of cells in words */
 static Slab *spare = NULL;           /* linked by `next_open` */
 static int spare_count = 0;
 
+/* Return the cell of a number. */
 static char *cell_at(Slab *slab, size_t number) {
     return (char *)slab + FIRST_CELL + number * slab->size;
 }
 
+/* Return the object of a cell. */
 static PyObject *object_in(char *cell) {
     return (PyObject *)(cell + HEAD_BYTES);
 }
 
+/* Return where the list of open slabs with cells of this size begins. */
 static Slab **open_list(const Slab *slab) {
     return &open_slabs[slab->size / sizeof(void *)];
 }
 
+/* Put a slab among those that have room. */
 static void open_slab(Slab *slab) {
     Slab **list = open_list(slab);
     slab->previous_open = NULL;
@@ -51,6 +55,7 @@ static void open_slab(Slab *slab) {
     *list = slab;
 }
 
+/* Take a slab from those that have room. */
 static void close_slab(Slab *slab) {
     if (slab->next_open != NULL) {
         slab->next_open->previous_open = slab->previous_open;
@@ -62,6 +67,7 @@ static void close_slab(Slab *slab) {
     }
 }
 
+/* Put a slab among those with hidden cells. */
 static void join_list(Slab *slab) {
     slab->is_listed = 1;
     slab->previous_hidden = NULL;
@@ -72,6 +78,7 @@ static void join_list(Slab *slab) {
     hidden_slabs = slab;
 }
 
+/* Take a slab from those with hidden cells. */
 static void leave_list(Slab *slab) {
     slab->is_listed = 0;
     if (slab->next_hidden != NULL) {
@@ -84,11 +91,12 @@ static void leave_list(Slab *slab) {
     }
 }
 
+/* Return the slab of an object. */
 static Slab *slab_of(PyObject *object) {
     return (Slab *)((uintptr_t)object & ~(uintptr_t)(SLAB_BYTES - 1));
 }
 
-/* Take a slab for cells of a size, one that is spare if there is any. */
+/* Return a slab for cells of a size, a spare one if there is any; NULL if there is no memory. */
 static Slab *begin_slab(size_t size) {
     Slab *slab = spare;
     if (slab != NULL) {

@@ -1,7 +1,7 @@
 /* The plans of calls that write. */
 
-#ifndef OPWRIGHT_WRITING_H
-#define OPWRIGHT_WRITING_H
+#ifndef OPWRIGHT_WRITE_PLAN_H
+#define OPWRIGHT_WRITE_PLAN_H
 
 #include "core.h"
 

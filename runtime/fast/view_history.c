@@ -1,5 +1,6 @@
-/* Views that are recorded: `Refreshing`, what serves calls with views, and `mark_view`, which notes how one was made. Note
- * [Histories of views] in `opwright.autograd.recording` says what is found out; what is out of date is found there. */
+/* The history of views: `ViewRecorder`, a recording kernel for calls with views, and `mark_view`, which notes how a
+ * view was made. Note [Histories of views] in `opwright.autograd.recording` says what is found out; Python regenerates
+ * an outdated grad_fn. */
 
 #include "callable.h"
 #include "configure.h"
@@ -14,8 +15,8 @@ typedef struct {
     PyObject *kernel;
     PyObject *below;
     int count;
-    signed char places[MOST_ARGUMENTS]; /* of tensors, and lists of them */
-} Refreshing;
+    signed char positions[MOST_ARGUMENTS]; /* of tensors, and lists of them */
+} ViewRecorder;
 
 /* What `configure` is told. */
 static PyTypeObject *no_history = NULL;
@@ -53,7 +54,7 @@ static int is_up_to_date(const Tensor *tensor) {
            (!has_edge || are_equal(slot_at(own, storage_slots.version), slot_at(tensor->extra, storage_slots.seen)));
 }
 
-/* Look at a tensor, or None: 1 where it is recorded, 0 where it is not, -1 where the Python has to look. */
+/* Look at a tensor, or None. Returns 1 if it is recorded, 0 if not, -1 if Python has to look. */
 static int look_at(PyObject *value) {
     if (value == Py_None) {
         return 0;
@@ -64,11 +65,11 @@ static int look_at(PyObject *value) {
     return edge_of(value) != Py_None;
 }
 
-/* Look at all tensors of a call. */
-static int look_at_all(const Refreshing *own, PyObject *const *args) {
+/* Look at all tensors of a call. Returns 1 if one is recorded, 0 if none is, -1 if Python has to look. */
+static int look_at_all(const ViewRecorder *own, PyObject *const *args) {
     int found = 0;
     for (int i = 0; i < own->count; i++) {
-        PyObject *value = args[own->places[i]];
+        PyObject *value = args[own->positions[i]];
         int is_list = PyList_CheckExact(value);
         Py_ssize_t size = is_list ? PyList_GET_SIZE(value) : 1;
         for (Py_ssize_t j = 0; j < size; j++) {
@@ -82,10 +83,12 @@ static int look_at_all(const Refreshing *own, PyObject *const *args) {
     return found;
 }
 
-static PyObject *refreshing_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
-    const Refreshing *own = (Refreshing *)self;
+/* Call the recording kernel if a tensor is recorded, the kernel below if none is; the Python if a history may be out of
+ * date. Returns what that returns. */
+static PyObject *view_recorder_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+    const ViewRecorder *own = (ViewRecorder *)self;
     Py_ssize_t count = PyVectorcall_NARGS(flagged);
-    int found = names == NULL && (own->count == 0 || own->places[own->count - 1] < count) ? look_at_all(own, args) : -1;
+    int found = names == NULL && (own->count == 0 || own->positions[own->count - 1] < count) ? look_at_all(own, args) : -1;
     PyObject *called = found < 0 ? own->base.function : found ? own->kernel : own->below;
     return PyObject_Vectorcall(called, args, flagged, names);
 }
@@ -106,7 +109,7 @@ static int creation_of_modes(PyObject **creation) {
     return 0;
 }
 
-/* Note on a view why it must not be written to. Whether it is one that this is noted on here. */
+/* Note on a view why it must not be written to. Returns 1, or 0 if this is no tensor to note it on. */
 static int mark(PyObject *view, PyObject *creation) {
     PyObject *extra = PyObject_TypeCheck(view, core.tensor) ? ((Tensor *)view)->extra : NULL;
     if (extra == Py_None) {
@@ -121,7 +124,7 @@ static int mark(PyObject *view, PyObject *creation) {
     return 1;
 }
 
-/* mark_view(view) */
+/* mark_view(view): note how a view was made. Returns the view. */
 PyObject *mark_view(PyObject *module, PyObject *view) {
     (void)module;
     PyObject *creation;
@@ -135,7 +138,7 @@ PyObject *mark_view(PyObject *module, PyObject *view) {
     return Py_NewRef(view);
 }
 
-/* mark_views(list): of one call, which must not be written to alone. */
+/* mark_views(list): note how the views of one call were made, which must not be written to alone. Returns the list. */
 PyObject *mark_views(PyObject *module, PyObject *views) {
     (void)module;
     PyObject *creation;
@@ -155,43 +158,43 @@ PyObject *mark_views(PyObject *module, PyObject *views) {
     return Py_NewRef(views);
 }
 
-const Setting refreshing_settings[] = {
+const Setting view_history_settings[] = {
     {"NoHistory", SETTING_CLASS, &no_history, NULL, NULL},
     NO_SETTING,
 };
 
-/* Take the places of the tensors, in their order. Returns -1 with an exception. */
-static int refreshing_init(PyObject *self, PyObject *const *args) {
-    Refreshing *made = (Refreshing *)self;
-    PyObject *places = args[3];
-    if (PyTuple_GET_SIZE(places) > MOST_ARGUMENTS || no_history == NULL) {
+/* Read the positions of the tensors, in their order. Returns -1 with an exception. */
+static int view_recorder_init(PyObject *self, PyObject *const *args) {
+    ViewRecorder *made = (ViewRecorder *)self;
+    PyObject *positions = args[3];
+    if (PyTuple_GET_SIZE(positions) > MOST_ARGUMENTS || no_history == NULL) {
         PyErr_SetString(PyExc_ValueError, "configure comes first, and no kernel takes so many tensors");
         return -1;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); i++) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(places, i));
-        if (place < 0 || place > SCHAR_MAX) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
+        long position = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
+        if (position < 0 || position > SCHAR_MAX) {
             if (!PyErr_Occurred()) {
-                PyErr_Format(PyExc_ValueError, "no argument has place %ld", place);
+                PyErr_Format(PyExc_ValueError, "no argument has place %ld", position);
             }
             return -1;
         }
-        made->places[made->count++] = (signed char)place;
+        made->positions[made->count++] = (signed char)position;
     }
     return 0;
 }
 
-static const Field refreshing_fields[] = {
-    {"kernel", FIELD_OBJECT, offsetof(Refreshing, kernel)},
-    {"below", FIELD_OBJECT, offsetof(Refreshing, below)},
+static const Field view_recorder_fields[] = {
+    {"kernel", FIELD_OBJECT, offsetof(ViewRecorder, kernel)},
+    {"below", FIELD_OBJECT, offsetof(ViewRecorder, below)},
     {"places", FIELD_TUPLE, 0},
     {NULL, FIELD_OBJECT, 0},
 };
 
-CallableType refreshing_type = {
-    .name = "opwright._fast.Refreshing",
-    .size = sizeof(Refreshing),
-    .call = refreshing_call,
-    .fields = refreshing_fields,
-    .init = refreshing_init,
+CallableType view_recorder_type = {
+    .name = "opwright._fast.ViewRecorder",
+    .size = sizeof(ViewRecorder),
+    .call = view_recorder_call,
+    .fields = view_recorder_fields,
+    .init = view_recorder_init,
 };
