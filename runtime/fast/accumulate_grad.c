@@ -87,17 +87,17 @@ static int store(PyObject *extra, PyObject *grad) {
 }
 
 /* Add to the gradient there is, which is small. Returns whether that was done, or -1. */
-static int add_to(Tensor *known, Tensor *grad) {
-    if (Py_TYPE((PyObject *)known) != core.tensor || known->keys != core.dense_cpu || known->array == NULL ||
-        Py_TYPE(known->array) != core.array || known->extra == NULL || !array_is_small(known->array, LONG_SUM) ||
-        !arrays_are_alike(known->array, grad->array)) {
+static int add_to(Tensor *existing, Tensor *grad) {
+    if (Py_TYPE((PyObject *)existing) != core.tensor || existing->keys != core.dense_cpu || existing->array == NULL ||
+        Py_TYPE(existing->array) != core.array || existing->extra == NULL || !array_is_small(existing->array, LONG_SUM) ||
+        !arrays_are_alike(existing->array, grad->array)) {
         return 0;
     }
     PyObject *rows = array_copy(grad->array); /* which lies as the loop wants it: few elements cost nothing */
     if (rows == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    Operand operands[2] = {{known->array, NULL}, {rows, NULL}};
+    Operand operands[2] = {{existing->array, NULL}, {rows, NULL}};
     PyObject *sum;
     int failed = loops_run(&leaves.add, operands, &sum) < 0;
     Py_DECREF(rows);
@@ -107,9 +107,9 @@ static int add_to(Tensor *known, Tensor *grad) {
     if (sum == NULL) {
         return 0;
     }
-    int is_counted = storage_count_write((PyObject *)known);
+    int is_counted = storage_count_write((PyObject *)existing);
     if (is_counted > 0) {
-        array_write(known->array, sum);
+        array_write(existing->array, sum);
     }
     Py_DECREF(sum);
     return is_counted;
@@ -129,14 +129,14 @@ static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
     if (extra == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    PyObject *known = Py_XNewRef(slot_at(extra, storage_slots.grad));
+    PyObject *existing = Py_XNewRef(slot_at(extra, storage_slots.grad));
     int result = 0;
-    if (known == Py_None) {
+    if (existing == Py_None) {
         result = store(extra, grad);
-    } else if (known != NULL) {
-        result = add_to((Tensor *)known, (Tensor *)grad);
+    } else if (existing != NULL) {
+        result = add_to((Tensor *)existing, (Tensor *)grad);
     }
-    Py_XDECREF(known);
+    Py_XDECREF(existing);
     Py_DECREF(extra);
     return result;
 }

@@ -51,8 +51,8 @@ static int is_as_new(PyArrayObject *array) {
            PyArray_BASE(array) == NULL && !PyDataType_REFCHK(PyArray_DESCR(array));
 }
 
-/* Whether somebody would notice that an array lives on. */
-static int is_watched(PyObject *array) {
+/* Whether an array has weak references, which would show that it lives on. Returns 1 or 0. */
+static int has_weak_references(PyObject *array) {
     Py_ssize_t offset = Py_TYPE(array)->tp_weaklistoffset;
     return offset <= 0 || *(PyObject **)((char *)array + offset) != NULL;
 }
@@ -60,7 +60,7 @@ static int is_watched(PyObject *array) {
 /* Give up an object that was a tensor's array. Takes the reference. */
 void array_give_up(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;
-    if (Py_TYPE(object) != core.array || Py_REFCNT(object) != 1 || !is_as_new(array) || is_watched(object)) {
+    if (Py_TYPE(object) != core.array || Py_REFCNT(object) != 1 || !is_as_new(array) || has_weak_references(object)) {
         Py_DECREF(object);
         return;
     }

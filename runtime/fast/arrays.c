@@ -4,23 +4,23 @@
 #include "numpy_api.h"
 
 /* The shape that was asked for last: calls that follow each other often have the same. */
-static PyObject *known_shape = NULL;
-static int known_ndim = -1;
-static npy_intp known_dims[4];
+static PyObject *cached_shape = NULL;
+static int cached_ndim = -1;
+static npy_intp cached_dims[4];
 
 /* Return the shape, a new reference to a tuple. */
 PyObject *array_shape(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;
     int ndim = PyArray_NDIM(array);
     size_t size = (size_t)ndim * sizeof(npy_intp);
-    if (ndim == known_ndim && memcmp(known_dims, PyArray_DIMS(array), size) == 0) {
-        return Py_NewRef(known_shape);
+    if (ndim == cached_ndim && memcmp(cached_dims, PyArray_DIMS(array), size) == 0) {
+        return Py_NewRef(cached_shape);
     }
     PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(array));
     if (shape != NULL && ndim > 0 && ndim <= 4) {
-        memcpy(known_dims, PyArray_DIMS(array), size);
-        known_ndim = ndim;
-        Py_XSETREF(known_shape, Py_NewRef(shape));
+        memcpy(cached_dims, PyArray_DIMS(array), size);
+        cached_ndim = ndim;
+        Py_XSETREF(cached_shape, Py_NewRef(shape));
     }
     return shape;
 }
@@ -52,8 +52,8 @@ int array_fits(PyObject *object, PyObject *dtype, PyObject *shape) {
     if ((PyObject *)PyArray_DESCR(array) != dtype) {
         return 0;
     }
-    if (shape == known_shape && PyArray_NDIM(array) == known_ndim &&
-        memcmp(known_dims, PyArray_DIMS(array), (size_t)known_ndim * sizeof(npy_intp)) == 0) {
+    if (shape == cached_shape && PyArray_NDIM(array) == cached_ndim &&
+        memcmp(cached_dims, PyArray_DIMS(array), (size_t)cached_ndim * sizeof(npy_intp)) == 0) {
         return 1;
     }
     if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) != PyArray_NDIM(array)) {

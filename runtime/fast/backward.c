@@ -73,9 +73,9 @@ static int is_common_root(Tensor *tensor) {
 /* Count the gradients that each leaf of the pass gets, if any leaf that is alive has hooks. Returns -1 with an
  * exception. */
 static int look_for_hooks(Pass *pass, PyObject *root) {
-    PyObject *watched = PyObject_GetAttr((PyObject *)engine.leaf, interned.watched);
-    int is_any = watched == NULL ? -1 : PyObject_IsTrue(watched);
-    Py_XDECREF(watched);
+    PyObject *with_hooks = PyObject_GetAttr((PyObject *)engine.leaf, interned.watched);
+    int is_any = with_hooks == NULL ? -1 : PyObject_IsTrue(with_hooks);
+    Py_XDECREF(with_hooks);
     return is_any <= 0 ? is_any : count_dependencies(root, &pass->dependencies);
 }
 
@@ -125,8 +125,8 @@ static int take_operator(PyObject *operator) {
         return -1;
     }
     engine.one = PyLong_FromLong(1);
-    engine.known_gradients = PyDict_New();
-    return engine.one == NULL || engine.known_gradients == NULL ? -1 : operator_set(&engine.add, table, function);
+    engine.cached_gradients = PyDict_New();
+    return engine.one == NULL || engine.cached_gradients == NULL ? -1 : operator_set(&engine.add, table, function);
 }
 
 const Setting engine_settings[] = {

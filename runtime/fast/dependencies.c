@@ -11,11 +11,11 @@ typedef struct {
 
 /* Add to the count of a leaf; return what it is then, or -1. */
 static Py_ssize_t change_count(PyObject *dependencies, PyObject *leaf, Py_ssize_t change) {
-    PyObject *known = PyDict_GetItemWithError(dependencies, leaf);
-    if (known == NULL && PyErr_Occurred()) {
+    PyObject *existing = PyDict_GetItemWithError(dependencies, leaf);
+    if (existing == NULL && PyErr_Occurred()) {
         return -1;
     }
-    Py_ssize_t count = (known == NULL ? 0 : PyLong_AsSsize_t(known)) + change;
+    Py_ssize_t count = (existing == NULL ? 0 : PyLong_AsSsize_t(existing)) + change;
     PyObject *number = PyLong_FromSsize_t(count);
     int failed = number == NULL || PyDict_SetItem(dependencies, leaf, number) < 0;
     Py_XDECREF(number);

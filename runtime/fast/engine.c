@@ -58,11 +58,11 @@ static int finish_if_whole(const Pass *pass, PyObject *leaf) {
 
 /* Add a gradient to a leaf's. Returns -1 with an exception. */
 static int deliver_to_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
-    PyObject *known = PyDict_GetItemWithError(pass->leaves, leaf);
-    if (known == NULL && PyErr_Occurred()) {
+    PyObject *existing = PyDict_GetItemWithError(pass->leaves, leaf);
+    if (existing == NULL && PyErr_Occurred()) {
         return -1;
     }
-    PyObject *sum = sum_of(known, grad);
+    PyObject *sum = sum_of(existing, grad);
     int failed = sum == NULL || PyDict_SetItem(pass->leaves, leaf, sum) < 0;
     Py_XDECREF(sum);
     if (failed || pass->dependencies == NULL) {
@@ -86,9 +86,9 @@ static PyObject *several_of(PyObject *node) {
 /* Add a gradient to one of several that wait in a list. Returns -1 with an exception. */
 static int deliver_to_list(PyObject *grads, PyObject *number, PyObject *grad) {
     Py_ssize_t index = PyLong_AsSsize_t(number);
-    PyObject *known = index == -1 && PyErr_Occurred() ? NULL : PySequence_GetItem(grads, index);
-    PyObject *sum = known == NULL ? NULL : sum_of(known, grad);
-    Py_XDECREF(known);
+    PyObject *existing = index == -1 && PyErr_Occurred() ? NULL : PySequence_GetItem(grads, index);
+    PyObject *sum = existing == NULL ? NULL : sum_of(existing, grad);
+    Py_XDECREF(existing);
     return sum == NULL ? -1 : PyList_SetItem(grads, index, sum);
 }
 
@@ -127,12 +127,12 @@ static PyObject *gradients_of(PyObject *node) {
     if (!PyType_IsSubtype(Py_TYPE(node), engine.recorded)) {
         return Py_None;
     }
-    PyObject *found = PyDict_GetItemWithError(engine.known_gradients, type);
+    PyObject *found = PyDict_GetItemWithError(engine.cached_gradients, type);
     if (found != NULL || PyErr_Occurred()) {
         return found;
     }
     found = PyObject_CallOneArg(engine.gradients_for, type);
-    int failed = found == NULL || PyDict_SetItem(engine.known_gradients, type, found) < 0;
+    int failed = found == NULL || PyDict_SetItem(engine.cached_gradients, type, found) < 0;
     Py_XDECREF(found); /* the dictionary has it, and forgets nothing */
     return failed ? NULL : found;
 }

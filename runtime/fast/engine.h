@@ -17,7 +17,7 @@ typedef struct {
     PyObject *circle;       /* makes the error of a graph whose edges lead in a circle */
     Py_ssize_t variable, lock, post_hooks; /* the slots of AccumulateGrad */
     Operator add;
-    PyObject *known_gradients; /* by class: a Gradients, or None */
+    PyObject *cached_gradients; /* by class: a Gradients, or None */
     PyObject *one;
 } Engine;
 

@@ -4,9 +4,9 @@
 #include "modes.h"
 
 /* The modes that were read last. They never change once made. */
-static PyObject *known_modes = NULL;
-static int64_t known_include = 0;
-static int64_t known_mask = -1;
+static PyObject *cached_modes = NULL;
+static int64_t cached_include = 0;
+static int64_t cached_mask = -1;
 
 /* Read an attribute that is an int of 64 bits. Returns -1 with an exception. */
 static int read_bits(PyObject *modes, const char *name, int64_t *bits) {
@@ -25,9 +25,9 @@ static int read_modes(PyObject *modes) {
     if (read_bits(modes, "include", &include) < 0 || read_bits(modes, "mask", &mask) < 0) {
         return -1;
     }
-    known_include = include;
-    known_mask = mask;
-    Py_XSETREF(known_modes, Py_NewRef(modes));
+    cached_include = include;
+    cached_mask = mask;
+    Py_XSETREF(cached_modes, Py_NewRef(modes));
     return 0;
 }
 
@@ -39,11 +39,11 @@ int apply_modes(int64_t *keys, int *is_on) {
     }
     *is_on = modes != NULL && modes != Py_None;
     if (*is_on) {
-        if (modes != known_modes && read_modes(modes) < 0) {
+        if (modes != cached_modes && read_modes(modes) < 0) {
             Py_DECREF(modes);
             return -1;
         }
-        *keys = (*keys | known_include) & known_mask;
+        *keys = (*keys | cached_include) & cached_mask;
     }
     Py_XDECREF(modes);
     return 0;

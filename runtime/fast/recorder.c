@@ -1,5 +1,5 @@
 /* Recorder: a recording kernel. It calls what is below, makes the node, and gives the result its history, as the
- * generated Python kernel does in whose place it stands, which takes whatever is no plain Tensor. */
+ * generated Python kernel does, which it stands for. That handles whatever is no plain Tensor. */
 
 #include "arrays.h"
 #include "callable.h"
@@ -22,7 +22,7 @@ typedef struct {
 } Recorder;
 
 /* What `configure` is told: what Python does where a result is uncommon. */
-static PyObject *recording = NULL;
+static PyObject *record_in_python = NULL;
 
 static int64_t last_sequence = -1;
 
@@ -123,7 +123,7 @@ void note_version(const Tensor *view) {
 static int record(Tensor *result, PyObject *node) {
     int is_inexact = result->array != NULL && Py_TYPE(result->array) == core.array ? array_is_inexact(result->array) : -1;
     if (is_inexact < 0) {
-        PyObject *done = PyObject_CallFunctionObjArgs(recording, (PyObject *)result, node, NULL);
+        PyObject *done = PyObject_CallFunctionObjArgs(record_in_python, (PyObject *)result, node, NULL);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }
@@ -249,7 +249,7 @@ static int read_edges(Recorder *made, PyObject *edges) {
 }
 
 const Setting recorder_settings[] = {
-    {"record", SETTING_OBJECT, &recording, NULL, NULL},
+    {"record", SETTING_OBJECT, &record_in_python, NULL, NULL},
     NO_SETTING,
 };
 
@@ -260,7 +260,7 @@ static int recorder_init(PyObject *self, PyObject *const *args) {
         PyErr_SetString(PyExc_TypeError, "a Recorder takes a class of nodes");
         return -1;
     }
-    if (recording == NULL || recorder->total > MOST_ARGUMENTS || recorder->refused >> recorder->total != 0) {
+    if (record_in_python == NULL || recorder->total > MOST_ARGUMENTS || recorder->refused >> recorder->total != 0) {
         PyErr_SetString(PyExc_ValueError, "configure comes first, and no kernel takes so many arguments");
         return -1;
     }

@@ -151,11 +151,11 @@ static PyObject *method_call(PyObject *self, PyObject *const *args, size_t flagg
     const Property *property = (Property *)self;
     Py_ssize_t count = PyVectorcall_NARGS(flagged);
     int is_size_at = count == 2 && property->read == read_shape;
-    int is_simple = names == NULL && (count == 1 || is_size_at);
-    if (is_simple && property->is_of_elements && (is_simple = may_be_read(args[0])) < 0) {
+    int is_common = names == NULL && (count == 1 || is_size_at);
+    if (is_common && property->is_of_elements && (is_common = may_be_read(args[0])) < 0) {
         return NULL;
     }
-    PyArrayObject *array = is_simple ? array_of(args[0]) : NULL;
+    PyArrayObject *array = is_common ? array_of(args[0]) : NULL;
     PyObject *found = NULL;
     if (array != NULL) {
         found = is_size_at ? size_at(array, args[1]) : property->read(array);

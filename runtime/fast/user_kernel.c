@@ -1,5 +1,5 @@
-/* UserKernel: a user's function as the kernel of an operator, as the Python kernel calls it in whose place it stands:
- * without the named arguments that are left at their defaults, and, if it is to be, where nothing is recorded. */
+/* UserKernel: a user's function as the kernel of an operator. It calls the function as the Python kernel does, which it
+ * stands for: without named arguments that are left at their defaults, and, if it has to, with nothing recorded. */
 
 #include "arrays.h"
 #include "callable.h"

@@ -1,5 +1,5 @@
-/* UserRecorder: what records calls of an operator with a formula of a user's, as the Python does in whose place it stands:
- * it runs what is below and `setup_context` where nothing is recorded, and gives a new tensor its history. */
+/* UserRecorder: what records calls of an operator with a user's formula, as the Python does, which it stands for: it runs
+ * the kernel below and `setup_context` with nothing recorded, and gives a new tensor its history. */
 
 #include "arrays.h"
 #include "callable.h"
@@ -123,7 +123,7 @@ static int keep_saved(const UserRecorder *recorder, PyObject *node) {
 
 /* Whether the result is a dense tensor of floats, which `setup_context` has not said to have no gradient; -1 with an
  * exception. */
-static int is_simple(PyObject *result, PyObject *node) {
+static int is_dense_result(PyObject *result, PyObject *node) {
     PyObject *array = Py_TYPE(result) == core.tensor ? ((Tensor *)result)->array : NULL;
     if (array == NULL || ((Tensor *)result)->keys != core.dense_cpu || Py_TYPE(array) != core.array ||
         array_is_inexact(array) != 1 || !array_is_real(array)) {
@@ -162,10 +162,10 @@ static PyObject *user_recorder_call(PyObject *self, PyObject *const *args, size_
     }
     PyObject *node = make_node(recorder, args);
     PyObject *result = node == NULL ? NULL : call_below(recorder, node, args);
-    int simple = result == NULL ? -1 : is_simple(result, node);
-    if (simple == 0) {
+    int is_dense = result == NULL ? -1 : is_dense_result(result, node);
+    if (is_dense == 0) {
         Py_SETREF(result, PyObject_CallFunctionObjArgs(recorder->finish, node, result, NULL));
-    } else if (simple < 0 || note_result(recorder, node, (Tensor *)result) < 0 || keep_saved(recorder, node) < 0) {
+    } else if (is_dense < 0 || note_result(recorder, node, (Tensor *)result) < 0 || keep_saved(recorder, node) < 0) {
         Py_CLEAR(result);
     }
     Py_XDECREF(node);

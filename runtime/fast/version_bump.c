@@ -13,9 +13,9 @@ typedef struct {
  * tensor. Returns that tensor. */
 static PyObject *version_bump_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     const VersionBump *bump = (VersionBump *)self;
-    int is_simple = names == NULL && PyVectorcall_NARGS(flagged) > 0 && Py_TYPE(args[0]) == core.tensor &&
+    int is_dense = names == NULL && PyVectorcall_NARGS(flagged) > 0 && Py_TYPE(args[0]) == core.tensor &&
                     ((Tensor *)args[0])->keys == core.dense_cpu && ((Tensor *)args[0])->array != NULL;
-    PyObject *storage = is_simple ? storage_of(args[0]) : NULL;
+    PyObject *storage = is_dense ? storage_of(args[0]) : NULL;
     if (storage == NULL) {
         return PyErr_Occurred() ? NULL : PyObject_Vectorcall(bump->base.function, args, flagged, names);
     }

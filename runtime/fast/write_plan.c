@@ -55,7 +55,7 @@ static PyObject *plan_of(WritingPlan *self) {
 }
 
 /* Whether a target matches the plan and lies apart from all operands, or is one; returns 1 or 0. */
-static int is_simple(WritingPlan *self, PyObject *target) {
+static int matches_plan(WritingPlan *self, PyObject *target) {
     PyObject *dtype = slot_at(self->form, writing.dtype), *shape = slot_at(self->form, writing.shape);
     if (target == NULL || Py_TYPE(target) != core.array || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)target) ||
         !array_fits(target, dtype, shape)) {
@@ -91,7 +91,7 @@ static PyObject *get_operands(PyObject *object, void *closure) {
 static PyObject *target_of(PyObject *object, PyObject *tensor, const char *name) {
     WritingPlan *self = (WritingPlan *)object;
     PyObject *array = Py_TYPE(tensor) == core.tensor ? ((Tensor *)tensor)->array : NULL;
-    if (is_simple(self, array)) {
+    if (matches_plan(self, array)) {
         return Py_NewRef(array);
     }
     PyObject *plan = plan_of(self);
