@@ -38,6 +38,8 @@ FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
 FLAGS += ["-Werror=implicit-function-declaration"]
 # As `opwright build` compiles loops: nobody reads errno or the processor's flags behind them.
 FLAGS += ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
+# Where functions happen to lie costs or saves small calls a tenth: so they all begin a line of the cache.
+FLAGS += ["-falign-functions=64", "-falign-loops=32"]
 # The functions of one element, which are those of the loops that the generator writes.
 TEMPLATES = {name: Path("templates", f"native_{name}.j2") for name in ("elements.h", "mathematics.h")}
 

@@ -1,25 +1,26 @@
 /* What the other files ask of NumPy's arrays, which are exactly of that class. */
 
-#include "loops.h"
+#include "arrays.h"
 #include "numpy_api.h"
 
 /* The shape that was asked for last: calls that follow each other often have the same. */
-static PyObject *known_shape = NULL;
-static int known_ndim = -1;
-static npy_intp known_dims[4];
+static PyObject *cached_shape = NULL;
+static int cached_ndim = -1;
+static npy_intp cached_dims[4];
 
+/* Return the shape, a new reference to a tuple. */
 PyObject *array_shape(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;
     int ndim = PyArray_NDIM(array);
     size_t size = (size_t)ndim * sizeof(npy_intp);
-    if (ndim == known_ndim && memcmp(known_dims, PyArray_DIMS(array), size) == 0) {
-        return Py_NewRef(known_shape);
+    if (ndim == cached_ndim && memcmp(cached_dims, PyArray_DIMS(array), size) == 0) {
+        return Py_NewRef(cached_shape);
     }
     PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(array));
     if (shape != NULL && ndim > 0 && ndim <= 4) {
-        memcpy(known_dims, PyArray_DIMS(array), size);
-        known_ndim = ndim;
-        Py_XSETREF(known_shape, Py_NewRef(shape));
+        memcpy(cached_dims, PyArray_DIMS(array), size);
+        cached_ndim = ndim;
+        Py_XSETREF(cached_shape, Py_NewRef(shape));
     }
     return shape;
 }
@@ -40,6 +41,7 @@ PyObject *array_strides(PyObject *object) {
     return made;
 }
 
+/* Return the dtype, a new reference. */
 PyObject *array_dtype(PyObject *array) {
     return Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)array));
 }
@@ -50,8 +52,8 @@ int array_fits(PyObject *object, PyObject *dtype, PyObject *shape) {
     if ((PyObject *)PyArray_DESCR(array) != dtype) {
         return 0;
     }
-    if (shape == known_shape && PyArray_NDIM(array) == known_ndim &&
-        memcmp(known_dims, PyArray_DIMS(array), (size_t)known_ndim * sizeof(npy_intp)) == 0) {
+    if (shape == cached_shape && PyArray_NDIM(array) == cached_ndim &&
+        memcmp(cached_dims, PyArray_DIMS(array), (size_t)cached_ndim * sizeof(npy_intp)) == 0) {
         return 1;
     }
     if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) != PyArray_NDIM(array)) {
@@ -67,6 +69,7 @@ int array_fits(PyObject *object, PyObject *dtype, PyObject *shape) {
     return 1;
 }
 
+/* Whether the dtype is not complex; returns 1 or 0. */
 int array_is_real(PyObject *array) {
     return !PyArray_ISCOMPLEX((PyArrayObject *)array);
 }
@@ -99,13 +102,14 @@ int arrays_are_apart(PyObject *first, PyObject *second) {
     return behind_a <= of_b || behind_b <= of_a;
 }
 
+/* Whether two arrays have the very same dtype and the same shape; returns 1 or 0. */
 int arrays_are_alike(PyObject *first, PyObject *second) {
     PyArrayObject *a = (PyArrayObject *)first, *b = (PyArrayObject *)second;
     return PyArray_DESCR(a) == PyArray_DESCR(b) && PyArray_SAMESHAPE(a, b);
 }
 
 /* Whether an array has dimensions, elements, and exactly row-major strides. */
-int array_is_simple(PyObject *object) {
+int array_is_dense(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;
     npy_intp step = PyArray_ITEMSIZE(array);
     for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {

@@ -1,11 +1,16 @@
 /* `run_backward`, by which Python has a common pass run here, and what it tells of itself before. */
 
+#include "arrays.h"
+#include "backward.h"
+#include "configure.h"
 #include "engine.h"
-#include "loops.h"
+#include "interned.h"
+#include "modes.h"
 
 static int64_t last_pass = 0;
 
-/* Run a pass with its modes and its ContextVar set. Takes the reference to the gradient. */
+/* Run a pass with its modes and its ContextVar set. Takes the reference to the gradient. Returns -1 with an exception.
+ * */
 static int run_within(Pass *pass, PyObject *root, PyObject *grad) {
     PyObject *outer;
     if (PyContextVar_Get(engine.current, NULL, &outer) < 0) {
@@ -35,7 +40,7 @@ static int run_within(Pass *pass, PyObject *root, PyObject *grad) {
 static PyObject *first_gradient(Tensor *tensor, PyObject *given) {
     if (given == Py_None) {
         PyObject *one = array_of_one(tensor->array);
-        return one == NULL ? NULL : wrap_with_keys(one, engine.one_keys);
+        return one == NULL ? NULL : wrap_with_keys(one, core.dense_cpu_odd);
     }
     int is_plain = Py_TYPE(given) == core.tensor && ((Tensor *)given)->array != NULL &&
                    Py_TYPE(((Tensor *)given)->array) == core.array;
@@ -51,7 +56,7 @@ static int is_common_root(Tensor *tensor) {
     }
     int overflow;
     int64_t keys = PyLong_AsLongLongAndOverflow(tensor->keys, &overflow);
-    if (overflow || !(keys & engine.grad_bits) || (keys & ~engine.root_bits)) {
+    if (overflow || !(keys & core.grad_bits) || (keys & ~(core.dense_cpu_bits | core.odd_bits | core.view_bits | core.grad_bits))) {
         return 0;
     }
     PyObject *modes;
@@ -65,19 +70,21 @@ static int is_common_root(Tensor *tensor) {
     return 1;
 }
 
-/* Count what leaves get, where any leaf that is alive may want to be told that it has all. */
+/* Count the gradients that each leaf of the pass gets, if any leaf that is alive has hooks. Returns -1 with an
+ * exception. */
 static int look_for_hooks(Pass *pass, PyObject *root) {
-    PyObject *watched = PyObject_GetAttr((PyObject *)engine.leaf, engine.watched);
-    int is_any = watched == NULL ? -1 : PyObject_IsTrue(watched);
-    Py_XDECREF(watched);
-    return is_any <= 0 ? is_any : count_uses(root, &pass->uses);
+    PyObject *with_hooks = PyObject_GetAttr((PyObject *)engine.leaf, interned.watched);
+    int is_any = with_hooks == NULL ? -1 : PyObject_IsTrue(with_hooks);
+    Py_XDECREF(with_hooks);
+    return is_any <= 0 ? is_any : count_dependencies(root, &pass->dependencies);
 }
 
-/* run_backward(tensor, gradient, whether the graph is kept) returns whether it ran the pass: else Python has to. */
+/* run_backward(tensor, gradient, keep_graph): run a pass if it is a common one. Returns True if it did, False if Python
+ * has to. */
 PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     if (engine.leaf == NULL || count != 3) {
-        PyErr_SetString(PyExc_TypeError, "run_backward() takes three arguments, once configure_engine was called");
+        PyErr_SetString(PyExc_TypeError, "run_backward() takes three arguments, once Python told of the engine");
         return NULL;
     }
     Tensor *tensor = (Tensor *)args[0];
@@ -96,46 +103,42 @@ PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count
     } else {
         Py_DECREF(grad);
     }
-    waiting_free(&pass.waiting);
+    queue_free(&pass.queue);
     Py_XDECREF(pass.leaves);
-    Py_XDECREF(pass.uses);
+    Py_XDECREF(pass.dependencies);
     Py_XDECREF(pass.current);
     Py_DECREF(root);
     return failed ? NULL : Py_NewRef(Py_True);
 }
 
-/* configure_engine(AccumulateGrad, Recorded, the modes in a pass, the ContextVar of passes, (table, function) of adding,
- * fit, run_uncommon, finish_uncommon, gradients_for, circle, keys of an array without dimensions, those of roots, GRAD) */
-PyObject *configure_engine(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *leaf, *recorded, *modes, *current, *table, *add, *fit, *run, *finish, *find, *circle, *one;
-    long long roots, grad;
-    if (!PyArg_ParseTuple(
-            args, "O!O!OO(OO)OOOOOO!LL:configure_engine", &PyType_Type, &leaf, &PyType_Type, &recorded, &modes,
-            &current, &table, &add, &fit, &run, &finish, &find, &circle, &PyLong_Type, &one, &roots, &grad)) {
-        return NULL;
+static const SettingSlot leaf_slots[] = {
+    {"_variable", &engine.variable},
+    {"lock", &engine.lock},
+    {"post_hooks", &engine.post_hooks},
+    {NULL, NULL},
+};
+
+/* Take `(table, function)` of the operator that adds gradients, and make what passes need. Returns -1 with an exception. */
+static int take_operator(PyObject *operator) {
+    PyObject *table, *function;
+    if (!PyArg_ParseTuple(operator, "OO", &table, &function)) {
+        return -1;
     }
     engine.one = PyLong_FromLong(1);
-    engine.known_gradients = PyDict_New();
-    engine.apply = PyUnicode_InternFromString("apply");
-    engine.saved = PyUnicode_InternFromString("saved");
-    engine.release = PyUnicode_InternFromString("release");
-    engine.outputs = PyUnicode_InternFromString("outputs");
-    engine.watched = PyUnicode_InternFromString("watched");
-    if (PyErr_Occurred() || operator_set(&engine.add, table, add) < 0) {
-        return NULL;
-    }
-    engine.recorded = (PyTypeObject *)Py_NewRef(recorded);
-    engine.unrecorded = Py_NewRef(modes);
-    engine.current = Py_NewRef(current);
-    engine.fit = Py_NewRef(fit);
-    engine.run_uncommon = Py_NewRef(run);
-    engine.finish_uncommon = Py_NewRef(finish);
-    engine.gradients_for = Py_NewRef(find);
-    engine.circle = Py_NewRef(circle);
-    engine.one_keys = Py_NewRef(one);
-    engine.root_bits = roots;
-    engine.grad_bits = grad;
-    engine.leaf = (PyTypeObject *)Py_NewRef(leaf);
-    Py_RETURN_NONE;
+    engine.cached_gradients = PyDict_New();
+    return engine.one == NULL || engine.cached_gradients == NULL ? -1 : operator_set(&engine.add, table, function);
 }
+
+const Setting engine_settings[] = {
+    {"add", SETTING_OBJECT, NULL, NULL, take_operator},
+    {"Recorded", SETTING_CLASS, &engine.recorded, NULL, NULL},
+    {"pass_modes", SETTING_OBJECT, &engine.unrecorded, NULL, NULL},
+    {"running_pass", SETTING_OBJECT, &engine.current, NULL, NULL},
+    {"fit", SETTING_OBJECT, &engine.fit, NULL, NULL},
+    {"run_uncommon", SETTING_OBJECT, &engine.run_uncommon, NULL, NULL},
+    {"finish_uncommon", SETTING_OBJECT, &engine.finish_uncommon, NULL, NULL},
+    {"gradients_for", SETTING_OBJECT, &engine.gradients_for, NULL, NULL},
+    {"error_of_circle", SETTING_OBJECT, &engine.circle, NULL, NULL},
+    {"AccumulateGrad", SETTING_CLASS, &engine.leaf, leaf_slots, NULL},
+    NO_SETTING,
+};

@@ -1,20 +1,19 @@
 /* Caller: the base of objects that are called, and pass the call on to a function that may change: custom operators, and
  * the packets of `opwright.ops`. */
 
-#include "core.h"
+#include "callable.h"
+#include "interned.h"
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject *called;   /* NULL: `_call_uncommon` serves every call */
-    int takes_names;    /* whether it serves calls that name arguments, too */
+    PyObject *called;   /* NULL: `_call_uncommon` handles every call */
+    int takes_names;    /* whether it takes arguments by name */
 } Caller;
 
-static PyObject *uncommon_name = NULL;
-
-/* Call `self._call_uncommon`. */
+/* Call `self._call_uncommon`. Returns what it returns. */
 static PyObject *call_uncommon(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-    PyObject *method = PyObject_GetAttr(self, uncommon_name);
+    PyObject *method = PyObject_GetAttr(self, interned._call_uncommon);
     if (method == NULL) {
         return NULL;
     }
@@ -23,6 +22,7 @@ static PyObject *call_uncommon(PyObject *self, PyObject *const *args, Py_ssize_t
     return result;
 }
 
+/* Call the function, or `_call_uncommon` where there is none, or it takes no names. Returns what that returns. */
 static PyObject *caller_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Caller *caller = (Caller *)self;
     if (caller->called == NULL || (names != NULL && !caller->takes_names)) {
@@ -34,17 +34,20 @@ static PyObject *caller_call(PyObject *self, PyObject *const *args, size_t flagg
     return result;
 }
 
+/* Visit what an instance holds. Returns what `visit` returns. */
 static int caller_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(((Caller *)self)->called);
     return 0;
 }
 
+/* Drop the function. Returns 0. */
 static int caller_clear(PyObject *self) {
     Py_CLEAR(((Caller *)self)->called);
     return 0;
 }
 
+/* Free an instance. */
 static void caller_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
@@ -53,6 +56,7 @@ static void caller_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+/* Make an instance that has no function yet: the arguments are `__init__`'s. Returns a new reference. */
 static PyObject *caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     (void)args; /* they are `__init__`'s */
     (void)kwargs;
@@ -63,7 +67,7 @@ static PyObject *caller_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return (PyObject *)made;
 }
 
-/* _pass_calls_to(function or None, takes_names) */
+/* _pass_calls_to(function or None, takes_names): have a function handle calls. Returns None. */
 static PyObject *pass_calls_to(PyObject *self, PyObject *args) {
     PyObject *function;
     int takes_names = 1;
@@ -75,7 +79,7 @@ static PyObject *pass_calls_to(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* Classes in Python do not inherit on their own that they are called so (Python 3.11). */
+/* Have a Python class called by vectorcall, which classes in Python do not inherit (3.11). Returns None. */
 static PyObject *init_subclass(PyObject *object, PyObject *args, PyObject *kwargs) {
     (void)args;
     (void)kwargs;
@@ -92,7 +96,7 @@ static PyMemberDef caller_members[] = {
 };
 
 static PyMethodDef caller_methods[] = {
-    {"_pass_calls_to", pass_calls_to, METH_VARARGS, "Have a function serve calls; None for `_call_uncommon`."},
+    {"_pass_calls_to", pass_calls_to, METH_VARARGS, "Have a function handle calls; None for `_call_uncommon`."},
     {"__init_subclass__", (PyCFunction)(void (*)(void))init_subclass, METH_VARARGS | METH_KEYWORDS | METH_CLASS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -116,7 +120,7 @@ static PyType_Spec caller_spec = {
     .slots = caller_slots,
 };
 
+/* Make the type. Returns a new reference, or NULL with an exception. */
 PyTypeObject *make_caller_type(PyObject *module) {
-    uncommon_name = PyUnicode_InternFromString("_call_uncommon");
-    return uncommon_name == NULL ? NULL : (PyTypeObject *)PyType_FromModuleAndSpec(module, &caller_spec, NULL);
+    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &caller_spec, NULL);
 }

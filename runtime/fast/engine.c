@@ -1,11 +1,14 @@
 /* The engine for what is common: one root, leaves that accumulate, nothing recorded, no mode, no leaf with hooks. It does
- * what `opwright.autograd.engine` does, which serves all other passes, and nodes with hooks or several results here. */
+ * what `opwright.autograd.engine` does, which handles all other passes, and nodes with hooks or several outputs here. */
 
+#include "backward.h"
 #include "engine.h"
-#include "loops.h"
+#include "interned.h"
+#include "tensor.h"
 
 Engine engine = {0};
 
+/* Whether an edge leads to a leaf; returns 1 or 0. */
 static int is_leaf(PyObject *edge) {
     return Py_IS_TYPE(edge, engine.leaf);
 }
@@ -31,7 +34,7 @@ static PyObject *sum_of(PyObject *first, PyObject *second) {
     return operator_call(&engine.add, args, 3);
 }
 
-/* Hand a leaf its whole gradient. */
+/* Hand a leaf its whole gradient. Returns -1 with an exception. */
 static int finish_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
     if (((Node *)leaf)->extra == Py_None) {
         return leaf_accumulate(leaf, grad);
@@ -41,9 +44,9 @@ static int finish_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
     return done == NULL ? -1 : 0;
 }
 
-/* Hand a leaf its gradient where no more is to come. */
+/* Hand a leaf its gradient if no more is to come. Returns -1 with an exception. */
 static int finish_if_whole(const Pass *pass, PyObject *leaf) {
-    Py_ssize_t left = take_use(pass->uses, leaf);
+    Py_ssize_t left = take_dependency(pass->dependencies, leaf);
     if (left != 0) {
         return left < 0 && PyErr_Occurred() ? -1 : 0;
     }
@@ -53,24 +56,24 @@ static int finish_if_whole(const Pass *pass, PyObject *leaf) {
     return failed ? -1 : 0;
 }
 
-/* Add a gradient to a leaf's. */
+/* Add a gradient to a leaf's. Returns -1 with an exception. */
 static int deliver_to_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
-    PyObject *known = PyDict_GetItemWithError(pass->leaves, leaf);
-    if (known == NULL && PyErr_Occurred()) {
+    PyObject *existing = PyDict_GetItemWithError(pass->leaves, leaf);
+    if (existing == NULL && PyErr_Occurred()) {
         return -1;
     }
-    PyObject *sum = sum_of(known, grad);
+    PyObject *sum = sum_of(existing, grad);
     int failed = sum == NULL || PyDict_SetItem(pass->leaves, leaf, sum) < 0;
     Py_XDECREF(sum);
-    if (failed || pass->uses == NULL) {
+    if (failed || pass->dependencies == NULL) {
         return failed ? -1 : 0;
     }
     return finish_if_whole(pass, leaf);
 }
 
-/* Make the list of what arrives at a node of several results, a new reference. */
+/* Return a new list of None for each output of a node of several. */
 static PyObject *several_of(PyObject *node) {
-    PyObject *outputs = PyObject_GetAttr(node, engine.outputs);
+    PyObject *outputs = PyObject_GetAttr(node, interned.outputs);
     Py_ssize_t count = outputs == NULL ? -1 : PyObject_Length(outputs);
     Py_XDECREF(outputs);
     PyObject *made = count < 0 ? NULL : PyList_New(count);
@@ -80,16 +83,16 @@ static PyObject *several_of(PyObject *node) {
     return made;
 }
 
-/* Add a gradient to one of several that wait in a list. */
+/* Add a gradient to one of several that wait in a list. Returns -1 with an exception. */
 static int deliver_to_list(PyObject *grads, PyObject *number, PyObject *grad) {
-    Py_ssize_t place = PyLong_AsSsize_t(number);
-    PyObject *known = place == -1 && PyErr_Occurred() ? NULL : PySequence_GetItem(grads, place);
-    PyObject *sum = known == NULL ? NULL : sum_of(known, grad);
-    Py_XDECREF(known);
-    return sum == NULL ? -1 : PyList_SetItem(grads, place, sum);
+    Py_ssize_t index = PyLong_AsSsize_t(number);
+    PyObject *existing = index == -1 && PyErr_Occurred() ? NULL : PySequence_GetItem(grads, index);
+    PyObject *sum = existing == NULL ? NULL : sum_of(existing, grad);
+    Py_XDECREF(existing);
+    return sum == NULL ? -1 : PyList_SetItem(grads, index, sum);
 }
 
-/* Add a gradient to what waits for a node, or for a leaf. None counts as arrived. */
+/* Add a gradient to what waits for a node, or for a leaf; None counts as arrived. Returns -1 with an exception. */
 static int deliver(Pass *pass, PyObject *edge, PyObject *grad) {
     if (is_leaf(edge)) {
         return deliver_to_leaf(pass, edge, grad);
@@ -100,9 +103,9 @@ static int deliver(Pass *pass, PyObject *edge, PyObject *grad) {
     if (sequence == -1 && PyErr_Occurred()) {
         return -1;
     }
-    Arrived *found = waiting_find(&pass->waiting, sequence);
+    QueuedNode *found = queue_find(&pass->queue, sequence);
     if (found == NULL) {
-        found = waiting_add(&pass->waiting, sequence, node);
+        found = queue_add(&pass->queue, sequence, node);
         if (found == NULL || (is_pair && (found->grads = several_of(node)) == NULL)) {
             return -1;
         }
@@ -114,27 +117,27 @@ static int deliver(Pass *pass, PyObject *edge, PyObject *grad) {
     if (sum == NULL) {
         return -1;
     }
-    Py_XSETREF(found->grads, sum); /* nobody else has the pass: the place is the same */
+    Py_XSETREF(found->grads, sum); /* no other thread has the pass: the entry is the same */
     return 0;
 }
 
-/* Return what is known of a node's class, borrowed: a Gradients, or None. NULL is an error. */
+/* Return what the node's class has cached, borrowed: a Gradients, or None. NULL with an exception. */
 static PyObject *gradients_of(PyObject *node) {
     PyObject *type = (PyObject *)Py_TYPE(node);
     if (!PyType_IsSubtype(Py_TYPE(node), engine.recorded)) {
         return Py_None;
     }
-    PyObject *found = PyDict_GetItemWithError(engine.known_gradients, type);
+    PyObject *found = PyDict_GetItemWithError(engine.cached_gradients, type);
     if (found != NULL || PyErr_Occurred()) {
         return found;
     }
     found = PyObject_CallOneArg(engine.gradients_for, type);
-    int failed = found == NULL || PyDict_SetItem(engine.known_gradients, type, found) < 0;
+    int failed = found == NULL || PyDict_SetItem(engine.cached_gradients, type, found) < 0;
     Py_XDECREF(found); /* the dictionary has it, and forgets nothing */
     return failed ? NULL : found;
 }
 
-/* Free what a node saved, where the pass does that. */
+/* Free what a node saved, if the pass does that. Returns -1 with an exception. */
 static int release(const Pass *pass, PyObject *node, PyObject *gradients) {
     if (!pass->frees) {
         return 0;
@@ -142,18 +145,19 @@ static int release(const Pass *pass, PyObject *node, PyObject *gradients) {
     if (gradients != Py_None) {
         return gradients_release(gradients, node);
     }
-    PyObject *saved = PyObject_GetAttr(node, engine.saved);
+    PyObject *saved = PyObject_GetAttr(node, interned.saved);
     int has_any = saved == NULL ? -1 : PyObject_IsTrue(saved);
     Py_XDECREF(saved);
     if (has_any <= 0) {
         return has_any;
     }
-    PyObject *done = PyObject_VectorcallMethod(engine.release, &node, 1, NULL);
+    PyObject *done = PyObject_VectorcallMethod(interned.release, &node, 1, NULL);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
 
-/* Hand a node's gradients on. What goes to the one node that is taken next is kept in `next` and `next_grad`. */
+/* Hand a node's gradients on. What goes to the one node that runs next is put into `next` and `next_grad`. Returns -1
+ * with an exception. */
 static int hand_on(
     Pass *pass, PyObject *node, const Edges *edges, PyObject *const *results, PyObject **next, PyObject **next_grad) {
     for (Py_ssize_t i = 0; i < edges->count; i++) {
@@ -188,7 +192,8 @@ static int hand_on(
     return 0;
 }
 
-/* Take the results that Python returned, a sequence, where as many are wanted: new references. `is_short` allows fewer. */
+/* Take as many results as are wanted of the sequence that Python returned: new references. `is_short` allows fewer.
+ * Returns -1 with an exception. */
 static int take_results(PyObject *found, Py_ssize_t count, PyObject **results, int is_short) {
     for (Py_ssize_t i = 0; i < count; i++) {
         results[i] = PySequence_GetItem(found, i);
@@ -203,7 +208,8 @@ static int take_results(PyObject *found, Py_ssize_t count, PyObject **results, i
     return 0;
 }
 
-/* Compute a node's gradients from the one of its result: new references in `results`, which held NULL. */
+/* Compute a node's gradients from the one of its output: new references in `results`, which held NULL. Returns -1 with
+ * an exception. */
 static int compute(PyObject *node, PyObject *gradients, PyObject *grad, const Edges *edges, PyObject **results) {
     if (gradients != Py_None) {
         int is_done = gradients_compute(gradients, node, grad, edges, results);
@@ -212,13 +218,14 @@ static int compute(PyObject *node, PyObject *gradients, PyObject *grad, const Ed
         }
     }
     PyObject *args[2] = {node, grad};
-    PyObject *found = PyObject_VectorcallMethod(engine.apply, args, 2, NULL);
+    PyObject *found = PyObject_VectorcallMethod(interned.apply, args, 2, NULL);
     int failed = found == NULL || take_results(found, edges->count, results, 0) < 0;
     Py_XDECREF(found);
     return failed ? -1 : 0;
 }
 
-/* Run a node with hooks or several results, or one for which no gradient is defined: Python does it. */
+/* Have Python run a node with hooks or several outputs, or one without a gradient: new references in `results`. Returns
+ * -1 with an exception. */
 static int run_uncommon(Pass *pass, PyObject *node, PyObject *grads, const Edges *edges, PyObject **results) {
     PyObject *found = PyObject_CallFunctionObjArgs(engine.run_uncommon, pass->current, node, grads, NULL);
     int failed = found == NULL || take_results(found, edges->count, results, 1) < 0;
@@ -226,7 +233,7 @@ static int run_uncommon(Pass *pass, PyObject *node, PyObject *grads, const Edges
     return failed ? -1 : 0;
 }
 
-/* Run a node and hand its gradients on, but for those that the next node gets. */
+/* Run a node and hand its gradients on, but for those that the next node gets. Returns -1 with an exception. */
 static int run_node(Pass *pass, PyObject *node, PyObject *grads, PyObject **next, PyObject **next_grad) {
     PyObject *few[MOST_ARGUMENTS] = {NULL}, **results = few;
     Edges edges;
@@ -275,7 +282,7 @@ static int is_older(PyObject *node, int64_t sequence) {
 /* How many nodes are run between looks for signals. */
 #define NODES_BETWEEN_SIGNALS 1024
 
-/* Run a node, and the next one as long as nothing else waits. Takes both references. */
+/* Run a node, and the next one as long as nothing else waits. Takes both references. Returns -1 with an exception. */
 static int run_chain(Pass *pass, PyObject *node, PyObject *grads) {
     while (node != NULL) {
         PyObject *next = NULL, *next_grad = NULL;
@@ -284,7 +291,7 @@ static int run_chain(Pass *pass, PyObject *node, PyObject *grads) {
         failed = failed || (next != NULL && !is_older(next, sequence_of(node)));
         Py_DECREF(node);
         Py_DECREF(grads);
-        if (!failed && next != NULL && pass->waiting.count > 0) {
+        if (!failed && next != NULL && pass->queue.count > 0) {
             failed = deliver(pass, next, next_grad);
             Py_CLEAR(next);
             Py_CLEAR(next_grad);
@@ -300,7 +307,7 @@ static int run_chain(Pass *pass, PyObject *node, PyObject *grads) {
     return 0;
 }
 
-/* Hand leaves their gradients, those that came first first. */
+/* Hand leaves their gradients, in the order in which they arrived. Returns -1 with an exception. */
 static int finish_leaves(Pass *pass) {
     PyObject *leaf, *grad;
     Py_ssize_t at = 0;
@@ -319,12 +326,12 @@ static int finish_leaves(Pass *pass) {
     return failed ? -1 : 0;
 }
 
-/* Run a pass from a root. Takes the reference to the gradient. */
+/* Run a pass from a root. Takes the reference to the gradient. Returns -1 with an exception. */
 int pass_run(Pass *pass, PyObject *root, PyObject *grad) {
     int64_t last = sequence_of(root);
     int failed = run_chain(pass, Py_NewRef(root), grad);
-    while (!failed && pass->waiting.count > 0) {
-        Arrived taken = waiting_take(&pass->waiting);
+    while (!failed && pass->queue.count > 0) {
+        QueuedNode taken = queue_take(&pass->queue);
         PyObject *grads = taken.grads == NULL ? Py_NewRef(Py_None) : taken.grads;
         if (!is_older(taken.node, last)) {
             Py_DECREF(taken.node);

@@ -3,9 +3,11 @@
 #ifndef OPWRIGHT_ENGINE_H
 #define OPWRIGHT_ENGINE_H
 
-#include "waiting.h"
+#include "node.h"
+#include "operator.h"
+#include "engine_queue.h"
 
-/* What `configure_engine` is told. */
+/* What `configure` is told. */
 typedef struct {
     PyTypeObject *leaf;     /* AccumulateGrad */
     PyTypeObject *recorded; /* what nodes derive from whose gradients may be computed in C */
@@ -13,31 +15,29 @@ typedef struct {
     PyObject *current;      /* the ContextVar of the pass that is running */
     PyObject *fit, *run_uncommon, *finish_uncommon, *gradients_for;
     PyObject *circle;       /* makes the error of a graph whose edges lead in a circle */
-    PyObject *one_keys;     /* the keys of an array without dimensions */
-    int64_t root_bits;      /* keys that a tensor may have from which a pass begins */
-    int64_t grad_bits;
+    Py_ssize_t variable, lock, post_hooks; /* the slots of AccumulateGrad */
     Operator add;
-    PyObject *known_gradients; /* by class: a Gradients, or None */
-    PyObject *one, *apply, *saved, *release, *outputs, *watched;
+    PyObject *cached_gradients; /* by class: a Gradients, or None */
+    PyObject *one;
 } Engine;
 
 extern Engine engine;
 
 typedef struct {
-    Waiting waiting;
+    EngineQueue queue;
     PyObject *leaves;  /* a dictionary: the gradient of each leaf */
     PyObject *current; /* (number, root): what Python is told of the pass */
-    PyObject *uses;    /* a dictionary: how many gradients each leaf is still to get; NULL: no leaf has hooks */
+    PyObject *dependencies;    /* a dictionary: how many gradients each leaf is still to get; NULL: no leaf has hooks */
     int frees;
     unsigned int count; /* of nodes that were run */
 } Pass;
 
-/* uses.c */
-int count_uses(PyObject *root, PyObject **uses);
-Py_ssize_t take_use(PyObject *uses, PyObject *leaf);
+/* dependencies.c */
+int count_dependencies(PyObject *root, PyObject **dependencies);
+Py_ssize_t take_dependency(PyObject *dependencies, PyObject *leaf);
 
-/* fitting.c */
-PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t place);
+/* fit_gradients.c */
+PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t index);
 
 int pass_run(Pass *pass, PyObject *root, PyObject *grad);
 

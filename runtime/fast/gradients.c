@@ -1,9 +1,12 @@
 /* Gradients: the formulas of a class of nodes, as calls of operators, and the slots that a pass frees.
  *
- * Python reads the formulas (`opwright.autograd.formulas`); `apply` of the node computes the same, and serves where a
- * saved tensor has to be looked at, or an operand is not what a step expects. */
+ * Python reads the formulas (`opwright.autograd.formulas`). `apply` of the node computes the same, and is called if a saved
+ * tensor has to be looked at, or an operand is not what a step expects. */
 
-#include "loops.h"
+#include "arrays.h"
+#include "backward.h"
+#include "saved_values.h"
+#include "operator.h"
 
 /* The most slots that are freed here. */
 #define MOST_FREED 12
@@ -42,6 +45,7 @@ typedef struct {
 
 static PyTypeObject *gradients_type = NULL;
 
+/* Free the steps of a formula. */
 static void free_formula(Formula *formula) {
     for (int i = 0; i < formula->count; i++) {
         Py_CLEAR(formula->steps[i].given);
@@ -50,6 +54,7 @@ static void free_formula(Formula *formula) {
     PyMem_Free(formula->steps);
 }
 
+/* Free an instance. */
 static void gradients_dealloc(PyObject *self) {
     Gradients *gradients = (Gradients *)self;
     PyTypeObject *type = Py_TYPE(self);
@@ -92,7 +97,8 @@ static PyObject *take_step(Step *step, PyObject *node, PyObject *grad, PyObject 
     }
 }
 
-/* Compute the gradient of an edge: a new reference, or NULL as above. */
+/* Compute the gradient of an edge. Returns a new reference, or NULL: without an exception if Python has to compute it.
+ * */
 static PyObject *compute_one(const Formula *formula, PyObject *node, PyObject *grad) {
     PyObject *values[MOST_VALUES], *found = NULL;
     int count = 0;
@@ -135,7 +141,7 @@ int gradients_compute(PyObject *object, PyObject *node, PyObject *grad, const Ed
     return 1;
 }
 
-/* Free what a node saved. */
+/* Free what a node saved. Returns 0. */
 int gradients_release(PyObject *object, PyObject *node) {
     const Gradients *gradients = (Gradients *)object;
     for (Py_ssize_t i = 0; i < gradients->freed_count; i++) {
@@ -144,7 +150,7 @@ int gradients_release(PyObject *object, PyObject *node) {
     return 0;
 }
 
-/* Take the operator, or the object, of a step `(kind, slot, given, table, function, operands)`. */
+/* Read a step, `(kind, slot, given, table, function, operands)`. Returns -1 with an exception. */
 static int read_step(Step *step, PyObject *text, PyTypeObject *type, int number) {
     const char *slot;
     PyObject *given, *table, *function, *operands;
@@ -178,6 +184,7 @@ static int read_step(Step *step, PyObject *text, PyTypeObject *type, int number)
     return kind == STEP_CALL ? operator_set(&step->operator, table, function) : 0;
 }
 
+/* Read the steps of a formula. Returns -1 with an exception. */
 static int read_formula(Formula *formula, PyObject *steps, PyTypeObject *type) {
     if (!PyTuple_Check(steps) || PyTuple_GET_SIZE(steps) > MOST_VALUES) {
         PyErr_SetString(PyExc_ValueError, "a formula is a tuple of so many steps at most");
@@ -198,6 +205,7 @@ static int read_formula(Formula *formula, PyObject *steps, PyTypeObject *type) {
     return 0;
 }
 
+/* Read the names of the slots that a pass frees. Returns -1 with an exception. */
 static int read_freed(Gradients *made, PyObject *freed, PyTypeObject *type) {
     if (PyTuple_GET_SIZE(freed) > MOST_FREED) {
         PyErr_SetString(PyExc_ValueError, "a node that saves so much is the Python's");
@@ -213,7 +221,7 @@ static int read_freed(Gradients *made, PyObject *freed, PyTypeObject *type) {
     return 0;
 }
 
-/* Gradients(class, formulas, names of the slots that are freed) */
+/* Make an instance: `Gradients(class, formulas, names of the slots that are freed)`. Returns a new reference. */
 static PyObject *gradients_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *node, *formulas, *freed;
     if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
@@ -258,6 +266,7 @@ static PyType_Spec gradients_spec = {
     .slots = gradients_slots,
 };
 
+/* Make the type. Returns a new reference, or NULL with an exception. */
 PyTypeObject *make_gradients_type(PyObject *module) {
     gradients_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &gradients_spec, NULL);
     return gradients_type;

@@ -1,14 +1,14 @@
 /* The modes of this thread or task, `opwright.state.Modes`: bits that are added to a call's keys, those that may stay;
  * and the exception that waits while modes are put back. */
 
-#include "core.h"
+#include "modes.h"
 
 /* The modes that were read last. They never change once made. */
-static PyObject *known_modes = NULL;
-static int64_t known_include = 0;
-static int64_t known_mask = -1;
+static PyObject *cached_modes = NULL;
+static int64_t cached_include = 0;
+static int64_t cached_mask = -1;
 
-/* Read an attribute that is an int of 64 bits. */
+/* Read an attribute that is an int of 64 bits. Returns -1 with an exception. */
 static int read_bits(PyObject *modes, const char *name, int64_t *bits) {
     PyObject *value = PyObject_GetAttrString(modes, name);
     if (value == NULL) {
@@ -19,14 +19,15 @@ static int read_bits(PyObject *modes, const char *name, int64_t *bits) {
     return *bits == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
+/* Cache what modes include and mask. Returns -1 with an exception. */
 static int read_modes(PyObject *modes) {
     int64_t include, mask;
     if (read_bits(modes, "include", &include) < 0 || read_bits(modes, "mask", &mask) < 0) {
         return -1;
     }
-    known_include = include;
-    known_mask = mask;
-    Py_XSETREF(known_modes, Py_NewRef(modes));
+    cached_include = include;
+    cached_mask = mask;
+    Py_XSETREF(cached_modes, Py_NewRef(modes));
     return 0;
 }
 
@@ -38,17 +39,18 @@ int apply_modes(int64_t *keys, int *is_on) {
     }
     *is_on = modes != NULL && modes != Py_None;
     if (*is_on) {
-        if (modes != known_modes && read_modes(modes) < 0) {
+        if (modes != cached_modes && read_modes(modes) < 0) {
             Py_DECREF(modes);
             return -1;
         }
-        *keys = (*keys | known_include) & known_mask;
+        *keys = (*keys | cached_include) & cached_mask;
     }
     Py_XDECREF(modes);
     return 0;
 }
 
-/* Take the exception that is set, if any: what is put back between may not see it. */
+/* Take the exception that is set, if any: what is put back meanwhile may not see it. Returns a new reference, or NULL.
+ * */
 PyObject *take_error(void) {
 #if PY_VERSION_HEX >= 0x030C0000
     return PyErr_GetRaisedException();

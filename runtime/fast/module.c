@@ -1,42 +1,25 @@
 /* The module opwright._fast: its types, and `configure`, by which Python tells what they need. */
 
 #define HAS_NUMPY_API
+#include "backward.h"
+#include "callable.h"
+#include "configure.h"
+#include "history.h"
+#include "interned.h"
 #include "kernels/kernels.h"
-#include "storage.h"
+#include "node.h"
+#include "tensor.h"
+#include "fast_path.h"
+#include "write_plan.h"
 
-Configuration core = {0};
+/* The types of callables; those of which there are most instances last, where they are found first. */
+static CallableType *const callable_types[] = {
+    &tensor_property_type, &tensor_method_type, &version_bump_type,     &user_recorder_type, &user_kernel_type,
+    &selector_type,      &factory_type,     &view_recorder_type, &compiled_type,      &view_cache_type,
+    &kernel_type,        &recorder_type,    &planned_type,    &stub_type,
+};
 
-static PyObject *configure(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *tensor, *array, *modes, *dense_cpu, *arrays;
-    if (!PyArg_ParseTuple(
-            args, "O!O!OO!O!:configure", &PyType_Type, &tensor, &PyType_Type, &array, &modes, &PyLong_Type, &dense_cpu,
-            &PyLong_Type, &arrays)) {
-        return NULL;
-    }
-    if (core.tensor != NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "opwright._fast serves one Tensor class, and has it already");
-        return NULL;
-    }
-    if (!PyContextVar_CheckExact(modes)) {
-        PyErr_SetString(PyExc_TypeError, "the modes are in a ContextVar");
-        return NULL;
-    }
-    int64_t bits = PyLong_AsLongLong(dense_cpu);
-    if (bits == -1 && PyErr_Occurred()) {
-        return NULL;
-    }
-    core.array = (PyTypeObject *)Py_NewRef(array);
-    core.modes = Py_NewRef(modes);
-    core.dense_cpu = Py_NewRef(dense_cpu);
-    core.dense_cpu_bits = bits;
-    core.arrays = Py_NewRef(arrays);
-    if (adopt_tensor((PyTypeObject *)tensor) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
-}
-
+/* Add a type to the module, which is taken. Returns -1 with an exception. */
 static int add_type(PyObject *module, const char *name, PyTypeObject *type) {
     if (type == NULL) {
         return -1;
@@ -46,6 +29,7 @@ static int add_type(PyObject *module, const char *name, PyTypeObject *type) {
     return result;
 }
 
+/* Fill in the module: types, constants. Returns -1 with an exception. */
 static int execute(PyObject *module) {
     static int was_executed = 0;
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
@@ -60,26 +44,23 @@ static int execute(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
+    if (interned_ready() < 0 || kernels_ready() < 0) {
+        return -1;
+    }
     if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
         add_type(module, "NodeBase", make_node_base(module)) < 0 ||
         add_type(module, "SizeBase", make_size_base(module)) < 0 ||
         add_type(module, "Caller", make_caller_type(module)) < 0 ||
-        add_type(module, "Writer", make_writer_type(module)) < 0 ||
-        add_type(module, "UserKernel", make_user_kernel_type(module)) < 0 ||
-        add_type(module, "Factory", make_factory_type(module)) < 0 ||
-        add_type(module, "Selector", make_selector_type(module)) < 0 ||
-        add_type(module, "UserRecorder", make_user_recorder_type(module)) < 0 ||
-        add_type(module, "Stub", make_stub_type(module)) < 0 ||
-        add_type(module, "Kernel", make_kernel_type(module)) < 0 ||
-        add_type(module, "Planned", make_planned_type(module)) < 0 ||
-        add_type(module, "Viewed", make_viewed_type(module)) < 0 ||
-        add_type(module, "Recorder", make_recorder_type(module)) < 0 ||
         add_type(module, "WritingPlan", make_writing_type(module)) < 0 ||
-        add_type(module, "Refreshing", make_refreshing_type(module)) < 0 ||
-        add_type(module, "Window", make_window_type(module)) < 0 ||
-        add_type(module, "Gradients", make_gradients_type(module)) < 0 ||
-        add_type(module, "Compiled", make_compiled_type(module)) < 0 || make_fact_types(module) < 0) {
+        add_type(module, "ViewSpec", make_view_spec_type(module)) < 0 ||
+        add_type(module, "Gradients", make_gradients_type(module)) < 0) {
         return -1;
+    }
+    for (size_t i = 0; i < sizeof callable_types / sizeof callable_types[0]; i++) {
+        CallableType *how = callable_types[i];
+        if (add_type(module, strrchr(how->name, '.') + 1, callable_type_make(module, how)) < 0) {
+            return -1;
+        }
     }
     if (PyModule_AddIntConstant(module, "MOST_ARGUMENTS", MOST_ARGUMENTS) < 0 ||
         PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||
@@ -90,27 +71,17 @@ static int execute(PyObject *module) {
 }
 
 static PyMethodDef methods[] = {
-    {"configure", configure, METH_VARARGS, "Take the classes and constants that the types go by; once."},
-    {"configure_recording", configure_recording, METH_VARARGS, "Take what Recorder needs of opwright.autograd."},
-    {"configure_storage", configure_storage, METH_VARARGS, "Take the classes of opwright.arrays.storage; once."},
-    {"configure_wrapping", configure_wrapping, METH_VARARGS, "Take what `wrap` and `wrap_view` need; once."},
+    {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL | METH_KEYWORDS,
+     "Take what the core goes by, each by its name."},
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
     {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},
-    {"configure_unwatched", configure_unwatched, METH_VARARGS, "Take what keys are those of NumPy's kernels alone; once."},
     {"arrays_of", (PyCFunction)(void (*)(void))arrays_of, METH_FASTCALL | METH_KEYWORDS,
-     "Return the arrays of tensors where nobody looks at what is done with them, else None."},
-    {"configure_keys", configure_keys, METH_O, "Take the classes whose objects keys of plans have as they are; once."},
-    {"configure_writing", configure_writing, METH_VARARGS, "Take the classes that plans of writes go by; once."},
-    {"configure_refreshing", configure_refreshing, METH_VARARGS, "Take what views need of opwright.autograd; once."},
-    {"configure_rebasing", configure_rebasing, METH_VARARGS, "Take what writes in place need of opwright.autograd; once."},
+     "Return the arrays of tensors if the call takes the fast path, else None."},
     {"rebase_history", (PyCFunction)(void (*)(void))rebase_history, METH_FASTCALL, "Note a write in place."},
     {"mark_view", mark_view, METH_O, "Note how a view was made."},
     {"mark_views", mark_views, METH_O, "Note how views of one call were made."},
-    {"serve_facts", serve_facts, METH_VARARGS, "Put what reads facts of arrays in the place of Tensor's own; once."},
-    {"serve_elements", serve_elements, METH_VARARGS, "Put what reads elements in the place of Tensor's own; once."},
-    {"configure_saving", configure_saving, METH_VARARGS, "Take what opwright.autograd.saved does; once."},
-    {"configure_leaves", configure_leaves, METH_VARARGS, "Take what leaves need of opwright.autograd; once."},
-    {"configure_engine", configure_engine, METH_VARARGS, "Take what passes need of opwright.autograd; once."},
+    {"install_properties", install_properties, METH_O, "Give Tensor the properties that read its array in C."},
+    {"install_readers", install_readers, METH_O, "Give Tensor the methods that read its elements in C."},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward, METH_FASTCALL, "Run a pass, if it is a common one."},
     {"adopt_node", adopt_node, METH_O, "Take a new class of nodes, whose instances are then made in C."},
     {"before_collecting", (PyCFunction)(void (*)(void))before_collecting, METH_FASTCALL, "Show it them before full runs."},
@@ -136,6 +107,7 @@ static PyModuleDef definition = {
     .m_slots = slots,
 };
 
+/* Begin the import of the module. Returns its definition. */
 PyMODINIT_FUNC PyInit__fast(void) {
     return PyModuleDef_Init(&definition);
 }

@@ -5,7 +5,7 @@
  * but for what users tie into a cycle. So the collector gets to see them where such a cycle may be (hooks, recorded
  * gradients of leaves), before each of its full runs, and when there are very many. */
 
-#include "core.h"
+#include "node.h"
 
 /* How many nodes the collector does not know of, at most: it looks at everything after about as many new objects. */
 #define MOST_UNTRACKED 131072
@@ -15,6 +15,7 @@ static Py_ssize_t untracked = 0;
 /* The sequence of nodes that are being freed. */
 #define COUNTED INT64_MIN
 
+/* Visit what a node holds. Returns what `visit` returns. */
 static int node_traverse(PyObject *self, visitproc visit, void *arg) {
     Node *node = (Node *)self;
     Py_VISIT(Py_TYPE(self));
@@ -28,6 +29,7 @@ static int node_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
+/* Drop what a node holds. Returns 0. */
 static int node_clear(PyObject *self) {
     Node *node = (Node *)self;
     Py_CLEAR(node->edges);
@@ -40,6 +42,7 @@ static int node_clear(PyObject *self) {
     return 0;
 }
 
+/* Show the garbage collector all nodes that it does not know. */
 static void track_all(void) {
     if (untracked > 0) {
         cells_track();
@@ -47,7 +50,7 @@ static void track_all(void) {
     }
 }
 
-/* track_nodes() */
+/* track_nodes(): show the garbage collector all nodes. Returns None. */
 PyObject *track_nodes(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
@@ -55,8 +58,8 @@ PyObject *track_nodes(PyObject *module, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-/* before_collecting(phase, info), for `gc.callbacks`. (In C, where no signal is looked for: the collector would drop a
- * KeyboardInterrupt.) */
+/* before_collecting(phase, info), for `gc.callbacks`: show it all nodes before a full run. Returns None. (In C, where
+ * no signal is looked for: the collector would drop a KeyboardInterrupt.) */
 PyObject *before_collecting(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     if (count == 2 && PyDict_Check(args[1]) && PyUnicode_Check(args[0]) &&
@@ -102,6 +105,7 @@ static void node_dealloc(PyObject *self) {
     Py_TRASHCAN_END;
 }
 
+/* Return memory for a node of an adopted class, which the collector does not know; NULL with MemoryError. */
 static PyObject *node_alloc(PyTypeObject *type, Py_ssize_t items) {
     (void)items;
     PyObject *self = cell_take((size_t)type->tp_basicsize);
@@ -116,6 +120,7 @@ static PyObject *node_alloc(PyTypeObject *type, Py_ssize_t items) {
     return PyObject_Init(self, type);
 }
 
+/* Give the memory of a node back. */
 static void node_free(void *self) {
     cell_give_back(self);
 }
@@ -131,7 +136,8 @@ static Py_ssize_t own_slots(PyTypeObject *type) {
     return count;
 }
 
-/* adopt_node(type): take a new class if its instances are slots and nothing else; others stay as they are. */
+/* adopt_node(type): take a new class if its instances are slots and nothing else; others stay as they are. Returns
+ * None. */
 PyObject *adopt_node(PyObject *module, PyObject *object) {
     (void)module;
     if (!PyType_Check(object) || !PyType_IsSubtype((PyTypeObject *)object, core.node)) {
@@ -169,6 +175,7 @@ Py_ssize_t slot_offset(PyTypeObject *type, const char *name) {
     return offset;
 }
 
+/* Return how many edges a node has without a tuple of them. */
 static Py_ssize_t few_count(const Node *node) {
     Py_ssize_t count = 0;
     while (count < MOST_INLINE_EDGES && node->few[count] != NULL) {
@@ -202,6 +209,7 @@ int edges_hold(PyObject *object, Edges *edges) {
     return 0;
 }
 
+/* Drop the edges that were held. */
 void edges_drop(Edges *edges) {
     Py_XDECREF(edges->sequence);
     for (int i = 0; i < MOST_INLINE_EDGES; i++) {
@@ -209,7 +217,7 @@ void edges_drop(Edges *edges) {
     }
 }
 
-/* Node.edges: the tuple is made when somebody first looks, and is the same from then on. */
+/* Return `Node.edges`, a new reference: the tuple is made when it is first read, and stays. */
 static PyObject *get_edges(PyObject *self, void *unused) {
     (void)unused;
     Node *node = (Node *)self;
@@ -228,6 +236,7 @@ static PyObject *get_edges(PyObject *self, void *unused) {
     return Py_XNewRef(node->edges);
 }
 
+/* Set `Node.edges`, or delete it. Returns 0. */
 static int set_edges(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
     Node *node = (Node *)self;
@@ -268,6 +277,7 @@ static PyType_Spec node_spec = {
     .slots = node_slots,
 };
 
+/* Make the base of nodes. Returns a new reference, or NULL with an exception. */
 PyTypeObject *make_node_base(PyObject *module) {
     core.node = (PyTypeObject *)PyType_FromModuleAndSpec(module, &node_spec, NULL);
     return (PyTypeObject *)Py_XNewRef((PyObject *)core.node);

@@ -1,8 +1,10 @@
-/* Operator: how C calls an operator, with every argument in its place, on Tensors and what else it takes.
+/* Operator: how C calls an operator, with every argument, on Tensors and what else it takes.
  *
- * What serves is looked up in the operator's own table for each call, as a stub does: C never keeps a kernel. */
+ * The kernel is looked up in the operator's own table for each call, as a stub does: C never keeps one. */
 
-#include "core.h"
+#include "modes.h"
+#include "operator.h"
+#include "tensor.h"
 
 /* Fill in an operator. Returns -1 with TypeError where that is no table. */
 int operator_set(Operator *operator, PyObject *table, PyObject *function) {
@@ -14,13 +16,14 @@ int operator_set(Operator *operator, PyObject *table, PyObject *function) {
     return 0;
 }
 
+/* Drop what an operator holds. */
 void operator_clear(Operator *operator) {
     Py_CLEAR(operator->table);
     Py_CLEAR(operator->function);
-    Py_CLEAR(operator->known);
+    Py_CLEAR(operator->cached);
 }
 
-/* Add up the keys of Tensors. Whether all that are tensors are exactly that, with keys of 64 bits. */
+/* Add up the keys of Tensors. Returns 1, or 0 if one is of a subclass or has no keys of 64 bits. */
 static int add_up(PyObject *const *args, Py_ssize_t count, int64_t *keys) {
     for (Py_ssize_t i = 0; i < count; i++) {
         if (Py_TYPE(args[i]) == core.tensor) {
@@ -39,15 +42,15 @@ static int add_up(PyObject *const *args, Py_ssize_t count, int64_t *keys) {
 
 /* Return the kernel that the table has, a new reference; NULL without an exception where it has none. */
 static PyObject *look_up(Operator *operator, int64_t keys) {
-    if (operator->known == NULL || operator->known_keys != keys) {
+    if (operator->cached == NULL || operator->cached_keys != keys) {
         PyObject *number = PyLong_FromLongLong(keys);
         if (number == NULL) {
             return NULL;
         }
-        operator->known_keys = keys;
-        Py_XSETREF(operator->known, number);
+        operator->cached_keys = keys;
+        Py_XSETREF(operator->cached, number);
     }
-    return Py_XNewRef(PyDict_GetItemWithError(operator->table, operator->known));
+    return Py_XNewRef(PyDict_GetItemWithError(operator->table, operator->cached));
 }
 
 /* Call it with every argument, some of which are Tensors. Returns a new reference. */

@@ -1,14 +1,17 @@
-/* The key of a kept plan: what rules read of arrays, and the numbers and options they are told. Reading it runs no
- * Python and keeps no reference. */
+/* The key of a cached plan: what rules read of arrays, and the numbers and options they are told. Reading it runs no
+ * Python and keeps no reference. The cache of plans by their keys. */
 
+#include "configure.h"
 #include "numpy_api.h"
 #include "plan_key.h"
+#include "tensor.h"
 
-static PyObject *constants = NULL; /* `configure_keys` is told */
+static PyObject *constants = NULL; /* a tuple of classes: `configure` is told */
 
 /* Words that say of what kind the next are. */
 enum Mark { MARK_NONE = 1, MARK_FALSE, MARK_TRUE, MARK_INT, MARK_FLOAT, MARK_OBJECT, MARK_LIST, MARK_SLICE, MARK_REST };
 
+/* Add a word. Returns 1, or 0 if there is no room. */
 static int put(PlanKey *key, int64_t word) {
     if (key->count == MOST_WORDS) {
         return 0;
@@ -17,7 +20,7 @@ static int put(PlanKey *key, int64_t word) {
     return 1;
 }
 
-/* Whether an array is NumPy's own, with room for what its plan depends on. */
+/* Add what a plan reads of an array. Returns 1, or 0 if the array is not NumPy's own or there is no room. */
 static int put_array(PlanKey *key, PyObject *value) {
     if (value == NULL || Py_TYPE(value) != core.array) {
         return 0;
@@ -36,10 +39,12 @@ static int put_array(PlanKey *key, PyObject *value) {
     return 1;
 }
 
+/* Add what a plan reads of a tensor. Returns 1, or 0 if Python has to look at it. */
 static int put_tensor(PlanKey *key, PyObject *value) {
     return Py_TYPE(value) == core.tensor && put_array(key, ((Tensor *)value)->array);
 }
 
+/* Add an int. Returns 1, or 0 if it has more than 64 bits. */
 static int put_int(PlanKey *key, PyObject *value) {
     int overflow;
     int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -56,18 +61,21 @@ static int is_constant(PyObject *value) {
     return 0;
 }
 
-/* configure_keys(classes of constants): a tuple. */
-PyObject *configure_keys(PyObject *module, PyObject *classes) {
-    (void)module;
+/* Look at the classes of constants. Returns -1 with an exception. */
+static int take_constants(PyObject *classes) {
     if (!PyTuple_CheckExact(classes)) {
         PyErr_SetString(PyExc_TypeError, "classes are a tuple");
-        return NULL;
+        return -1;
     }
-    Py_XSETREF(constants, Py_NewRef(classes));
-    Py_RETURN_NONE;
+    return 0;
 }
 
-/* An option: None, a number, or an object that is only what it is. */
+const Setting key_settings[] = {
+    {"constant_classes", SETTING_OBJECT, &constants, NULL, take_constants},
+    NO_SETTING,
+};
+
+/* Add an option: None, a number, or an object that is only what it is. Returns 1, or 0 for any other. */
 static int put_value(PlanKey *key, PyObject *value) {
     if (value == Py_None) {
         return put(key, MARK_NONE);
@@ -91,12 +99,13 @@ static int put_value(PlanKey *key, PyObject *value) {
     return 0;
 }
 
-/* Whether the core can pass on an argument that is not in the key. */
+/* Whether an argument that is not in the key is a Tensor in NumPy's memory; returns 1 or 0. */
 static int is_tensor(PyObject *value) {
     PyObject *array = Py_TYPE(value) == core.tensor ? ((Tensor *)value)->array : NULL;
     return array != NULL && Py_TYPE(array) == core.array;
 }
 
+/* Whether all items of a list are such Tensors; returns 1 or 0. */
 static int are_tensors(PyObject *list) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
         if (!is_tensor(PyList_GET_ITEM(list, i))) {
@@ -106,7 +115,7 @@ static int are_tensors(PyObject *list) {
     return 1;
 }
 
-/* A list of tensors, ints or floats, or None. */
+/* Add a list of tensors, ints or floats, or None. Returns 1, or 0 for anything else. */
 static int put_list(PlanKey *key, PyObject *value, char kind) {
     if (value == Py_None) {
         return put(key, MARK_NONE);
@@ -130,13 +139,13 @@ static int put_list(PlanKey *key, PyObject *value, char kind) {
     return 1;
 }
 
-/* An int, or None. */
+/* Add an int, or None. Returns 1, or 0 for anything else. */
 static int put_bound(PlanKey *key, PyObject *value) {
     return (value == Py_None || PyLong_CheckExact(value)) && put_value(key, value);
 }
 
-/* What an index says of a dimension: an int, a slice of ints, None, the ellipsis. */
-static int put_place(PlanKey *key, PyObject *value) {
+/* Add an index of one dimension: an int, a slice of ints, None, the ellipsis. Returns 1, or 0 for any other. */
+static int put_item(PlanKey *key, PyObject *value) {
     if (value == Py_Ellipsis) {
         return put(key, MARK_REST);
     }
@@ -148,20 +157,22 @@ static int put_place(PlanKey *key, PyObject *value) {
            put_bound(key, slice->step);
 }
 
+/* Add an index: an item, or a tuple of them. Returns 1, or 0 for any other. */
 static int put_index(PlanKey *key, PyObject *value) {
     if (!PyTuple_CheckExact(value)) {
-        return put_place(key, value);
+        return put_item(key, value);
     }
     int is_put = put(key, MARK_LIST) && put(key, PyTuple_GET_SIZE(value));
     for (Py_ssize_t i = 0; is_put && i < PyTuple_GET_SIZE(value); i++) {
-        is_put = put_place(key, PyTuple_GET_ITEM(value, i));
+        is_put = put_item(key, PyTuple_GET_ITEM(value, i));
     }
     return is_put;
 }
 
-/* Read the key of a call. `kinds` has a letter for each argument: `T` a tensor, `O` one or None, `L` a list of them, `I`
- * a list of ints or None, `F` one of floats, `V` and `N` a value, `X` an index that makes a view; `t`, `o`, `l` tensors that the plan does not depend
- * on, `.` anything of that sort. Whether all are as the core takes them. */
+/* Read the key of a call. `kinds` has a letter for each argument: `T` a tensor, `O` one or None, `L` a list of them,
+ * `I` a list of ints or None, `F` one of floats, `V` and `N` a value, `X` an index that makes a view; `t`, `o`, `l`
+ * tensors that the plan does not depend on, `.` anything of that sort. Returns 1, or 0 if Python has to handle the
+ * call. */
 int plan_key_read(PlanKey *key, const char *kinds, PyObject *const *args) {
     int is_read = 1;
     key->count = key->held_count = 0;
@@ -201,6 +212,7 @@ int plan_key_read(PlanKey *key, const char *kinds, PyObject *const *args) {
     return is_read;
 }
 
+/* Return the hash of a key. */
 int64_t plan_key_hash(const PlanKey *key) {
     uint64_t hash = 0x9E3779B97F4A7C15u;
     for (int i = 0; i < key->count; i++) {
@@ -220,13 +232,13 @@ static int read_sizes(PyObject *form, const char *name, Py_ssize_t *sizes) {
             sizes[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(found, i));
         }
     } else if (found != NULL) {
-        PyErr_SetString(PyExc_TypeError, "a form of other sizes is the Python's");
+        PyErr_SetString(PyExc_TypeError, "a tensor spec of other sizes is Python's to handle");
     }
     Py_XDECREF(found);
     return PyErr_Occurred() ? -1 : (int)count;
 }
 
-/* Read a form of `opwright.plans.forms`. Returns -1 with an exception where it is none for the core. */
+/* Read a tensor spec, `opwright.plans.forms.Form`. Returns -1 with an exception if it is none for the core. */
 static int read_form(PlannedResult *result, PyObject *form) {
     result->form = Py_NewRef(form);
     result->ndim = read_sizes(form, "shape", result->dims);
@@ -238,18 +250,18 @@ static int read_form(PlannedResult *result, PyObject *form) {
     if (result->dtype != NULL && odd != NULL) {
         result->keys = PyNumber_Or(core.dense_cpu, odd);
     }
-    int is_simple = odd != NULL && PyLong_CheckExact(odd) && PyLong_AsLong(odd) == 0;
+    int is_dense = odd != NULL && PyLong_CheckExact(odd) && PyLong_AsLong(odd) == 0;
     Py_XDECREF(odd);
     if (result->keys == NULL) {
         return -1;
     }
-    if (is_simple) { /* simple tensors have the very int */
+    if (is_dense) { /* dense tensors have the very int */
         Py_SETREF(result->keys, Py_NewRef(core.dense_cpu));
     }
     return 0;
 }
 
-/* Make the entry of a key. Without results calls are the Python's. */
+/* Make the entry of a key, without results: Python handles calls of this key. Returns NULL with an exception. */
 PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash) {
     size_t size = (size_t)key->count * sizeof(int64_t);
     PlanEntry *entry = PyMem_Calloc(1, sizeof(PlanEntry));
@@ -274,7 +286,7 @@ PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash) {
     return entry;
 }
 
-/* Read `(forms, cast)`, or None. Returns -1 with an exception. */
+/* Read `(tensor specs, cast)`, or None. Returns -1 with an exception. */
 int plan_entry_read(PlanEntry *entry, PyObject *found, Py_ssize_t total) {
     PyObject *forms, *cast;
     if (found == Py_None) {
@@ -285,7 +297,7 @@ int plan_entry_read(PlanEntry *entry, PyObject *found, Py_ssize_t total) {
     }
     int is_tuple = PyTuple_CheckExact(cast) && PyTuple_GET_SIZE(cast) == total;
     if (PyTuple_GET_SIZE(forms) > MOST_RESULTS || (cast != Py_None && !is_tuple)) {
-        PyErr_SetString(PyExc_TypeError, "the core takes a tuple of few forms, and casts of all arguments");
+        PyErr_SetString(PyExc_TypeError, "the core takes a tuple of few tensor specs, and casts of all arguments");
         return -1;
     }
     entry->cast = cast == Py_None ? NULL : Py_NewRef(cast);
@@ -298,7 +310,7 @@ int plan_entry_read(PlanEntry *entry, PyObject *found, Py_ssize_t total) {
     return 0;
 }
 
-/* Forget the results of a new entry: calls of its key are the Python's. */
+/* Drop the results of a new entry: Python handles calls of its key. */
 void plan_entry_forget(PlanEntry *entry) {
     while (entry->results_count > 0) {
         PlannedResult *result = &entry->results[--entry->results_count];
@@ -308,6 +320,7 @@ void plan_entry_forget(PlanEntry *entry) {
     }
 }
 
+/* Drop a use of an entry, and free it with the last one. */
 void plan_entry_release(PlanEntry *entry) {
     if (--entry->uses > 0) {
         return;
@@ -319,8 +332,8 @@ void plan_entry_release(PlanEntry *entry) {
     PyMem_Free(entry);
 }
 
-/* Return the place of a key's entry, which is empty where there is none. */
-static PlanEntry **place_of(PlanTable *table, const int64_t *words, int count, int64_t hash) {
+/* Return the slot of a key's entry in the table, which is empty if there is none. */
+static PlanEntry **slot_of(PlanTable *table, const int64_t *words, int count, int64_t hash) {
     size_t at = (size_t)hash & (PLAN_SLOTS - 1);
     for (;; at = (at + 1) & (PLAN_SLOTS - 1)) {
         const PlanEntry *entry = table->slots[at];
@@ -333,7 +346,7 @@ static PlanEntry **place_of(PlanTable *table, const int64_t *words, int count, i
 
 /* Return the entry of a key, borrowed, or NULL. Patience grows with each that is met again. */
 PlanEntry *plan_table_find(PlanTable *table, const PlanKey *key, int64_t hash) {
-    PlanEntry *entry = *place_of(table, key->words, key->count, hash);
+    PlanEntry *entry = *slot_of(table, key->words, key->count, hash);
     table->patience += entry != NULL && table->patience < PATIENCE;
     return entry;
 }
@@ -343,16 +356,16 @@ void plan_table_add(PlanTable *table, PlanEntry *entry) {
     if (table->used * 2 >= PLAN_SLOTS) {
         plan_table_clear(table);
     }
-    PlanEntry **place = place_of(table, entry->words, entry->count, entry->hash);
-    if (*place != NULL) { /* another thread's, meanwhile */
+    PlanEntry **slot = slot_of(table, entry->words, entry->count, entry->hash);
+    if (*slot != NULL) { /* another thread's, meanwhile */
         plan_entry_release(entry);
         return;
     }
-    *place = entry;
+    *slot = entry;
     table->used++;
 }
 
-/* Forget what was learned. Freeing may run Python, which must not find half a table. */
+/* Empty the table. Freeing may run Python, which must not find half a table. */
 void plan_table_clear(PlanTable *table) {
     PlanEntry *former[PLAN_SLOTS];
     memcpy(former, table->slots, sizeof former);

@@ -37,7 +37,7 @@ typedef struct {
     int count;
     int64_t *words;
     PyObject *held; /* a tuple */
-    PyObject *cast; /* a tuple: the number in the place of each argument, or the dtype it is cast to; None: as it is; or NULL */
+    PyObject *cast; /* a tuple: the number for each argument, or the dtype it is cast to; None: as it is; or NULL */
     int results_count;
     PlannedResult results[MOST_RESULTS];
 } PlanEntry;
@@ -45,7 +45,7 @@ typedef struct {
 /* The entries of a kernel. */
 typedef struct {
     int used;
-    int patience; /* how many calls in a row may be new before learning stops: their arguments are never the same */
+    int patience; /* how many calls in a row may be new before the cache is filled no more */
     PlanEntry *slots[PLAN_SLOTS];
 } PlanTable;
 
@@ -59,10 +59,10 @@ PlanEntry *plan_table_find(PlanTable *table, const PlanKey *key, int64_t hash);
 void plan_table_add(PlanTable *table, PlanEntry *entry);
 void plan_table_clear(PlanTable *table);
 
-/* answers.c */
-int answer_is_new(const PlannedResult *result, PyObject *answer, PyObject *const *values, int count);
-PyObject *answer_copied(const PlannedResult *result, PyObject *answer);
-int may_write(const PlannedResult *result, const char *kinds, PyObject *const *args, int place);
-int write_answer(PyObject *target, PyObject *answer);
+/* plan_results.c */
+int output_is_new(const PlannedResult *result, PyObject *output, PyObject *const *values, int count);
+PyObject *output_copied(const PlannedResult *result, PyObject *output);
+int may_write(const PlannedResult *result, const char *kinds, PyObject *const *args, int position);
+int write_output(PyObject *target, PyObject *output);
 
 #endif

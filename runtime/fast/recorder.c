@@ -1,32 +1,30 @@
 /* Recorder: a recording kernel. It calls what is below, makes the node, and gives the result its history, as the
- * generated Python kernel does in whose place it stands, which takes whatever is no plain Tensor. */
+ * generated Python kernel does, which it stands for. That handles whatever is no plain Tensor. */
 
-#include "keeping.h"
-#include "loops.h"
+#include "arrays.h"
+#include "callable.h"
+#include "configure.h"
+#include "history.h"
+#include "saved_values.h"
 #include "storage.h"
 
 typedef struct {
-    Function base;
+    Callable base;
     PyObject *below;
     PyTypeObject *node_type;
     Py_ssize_t total;                  /* how many arguments the kernel takes */
     int edges_count;
     unsigned char edges[MOST_ARGUMENTS]; /* the places of the operands that may get a gradient */
     int savings_count;
-    Saving savings[MOST_SAVED];
+    SavedValue savings[MOST_SAVED];
     uint32_t refused; /* a bit for each argument that may have no gradient: the Python says so */
     int output;       /* which of several results gets the history; -1: there is one */
 } Recorder;
 
-/* What `configure_recording` is told: what Python does where it is uncommon. */
-static struct {
-    PyObject *record, *grad;
-    int64_t view;
-} recording = {0};
+/* What `configure` is told: what Python does where a result is uncommon. */
+static PyObject *record_in_python = NULL;
 
 static int64_t last_sequence = -1;
-
-static PyTypeObject *recorder_type = NULL;
 
 /* Return the next number of a node, for Python and here. */
 PyObject *next_sequence(PyObject *module, PyObject *unused) {
@@ -35,27 +33,12 @@ PyObject *next_sequence(PyObject *module, PyObject *unused) {
     return PyLong_FromLongLong(++last_sequence);
 }
 
+/* Give a node the next number. */
 void number_node(Node *node) {
     node->sequence = ++last_sequence;
 }
 
-static int recorder_traverse(PyObject *self, visitproc visit, void *arg) {
-    Py_VISIT(((Recorder *)self)->below);
-    Py_VISIT(((Recorder *)self)->node_type);
-    return function_traverse(self, visit, arg);
-}
-
-static void recorder_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(((Recorder *)self)->below);
-    Py_CLEAR(((Recorder *)self)->node_type);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
-/* Give a new node its edges. */
+/* Give a new node its edges. Returns -1 with an exception. */
 static int set_edges(Node *node, const Recorder *recorder, PyObject *const *args) {
     int count = recorder->edges_count;
     PyObject **items = node->few;
@@ -72,7 +55,8 @@ static int set_edges(Node *node, const Recorder *recorder, PyObject *const *args
     return 0;
 }
 
-/* Make the node with its edges and what it saves of the arguments. */
+/* Make the node with its edges and what it saves of the arguments. Returns a new reference, or NULL with an exception.
+ * */
 static PyObject *make_node(const Recorder *recorder, PyObject *const *args) {
     PyObject *node = recorder->node_type->tp_alloc(recorder->node_type, 0);
     if (node == NULL) {
@@ -80,9 +64,9 @@ static PyObject *make_node(const Recorder *recorder, PyObject *const *args) {
     }
     int failed = set_edges((Node *)node, recorder, args);
     for (int i = 0; failed == 0 && i < recorder->savings_count; i++) {
-        const Saving *saving = &recorder->savings[i];
+        const SavedValue *saving = &recorder->savings[i];
         if (!is_of_result(saving)) {
-            failed = keep_argument(saving, node, args);
+            failed = save_argument(saving, node, args);
         }
     }
     if (failed) {
@@ -93,10 +77,10 @@ static PyObject *make_node(const Recorder *recorder, PyObject *const *args) {
 
 /* Return a tensor's keys with GRAD. */
 static PyObject *keys_with_grad(PyObject *keys) {
-    return keys == core.dense_cpu ? Py_NewRef(core.dense_cpu_grad) : PyNumber_Or(keys, recording.grad);
+    return keys == core.dense_cpu ? Py_NewRef(core.dense_cpu_grad) : PyNumber_Or(keys, core.grad);
 }
 
-/* Number a node, and note on it what its result looks like. */
+/* Number a node, and note on it what its output looks like. Returns -1 with an exception. */
 int describe_node(Node *node, PyObject *array) {
     PyObject *shape = array_shape(array);
     if (shape == NULL) {
@@ -109,7 +93,7 @@ int describe_node(Node *node, PyObject *array) {
     return 0;
 }
 
-/* Give a tensor in NumPy's memory its history. */
+/* Give a tensor in NumPy's memory its history. Returns -1 with an exception. */
 int note_history(Tensor *result, PyObject *made) {
     PyObject *keys = keys_with_grad(result->keys);
     if (keys == NULL || describe_node((Node *)made, result->array) < 0) {
@@ -125,7 +109,7 @@ int note_history(Tensor *result, PyObject *made) {
 void note_version(const Tensor *view) {
     int overflow;
     if (view->keys == core.dense_cpu_grad || !PyLong_CheckExact(view->keys) ||
-        !(PyLong_AsLongLongAndOverflow(view->keys, &overflow) & recording.view) ||
+        !(PyLong_AsLongLongAndOverflow(view->keys, &overflow) & core.view_bits) ||
         !Py_IS_TYPE(view->extra, storage_slots.extra)) {
         return;
     }
@@ -135,11 +119,11 @@ void note_version(const Tensor *view) {
     }
 }
 
-/* Give a new tensor its history, unless its dtype has none. */
+/* Give a new tensor its history, unless its dtype has none. Returns -1 with an exception. */
 static int record(Tensor *result, PyObject *node) {
     int is_inexact = result->array != NULL && Py_TYPE(result->array) == core.array ? array_is_inexact(result->array) : -1;
     if (is_inexact < 0) {
-        PyObject *done = PyObject_CallFunctionObjArgs(recording.record, (PyObject *)result, node, NULL);
+        PyObject *done = PyObject_CallFunctionObjArgs(record_in_python, (PyObject *)result, node, NULL);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }
@@ -153,11 +137,11 @@ static int record(Tensor *result, PyObject *node) {
 }
 
 /* Return a result, borrowed, or NULL with an exception where it is no Tensor. */
-static PyObject *result_at(const Recorder *recorder, PyObject *results, int place) {
+static PyObject *result_at(const Recorder *recorder, PyObject *results, int position) {
     PyObject *found = results;
     if (recorder->output >= 0) {
-        int is_there = (PyTuple_Check(results) || PyList_Check(results)) && place < PySequence_Fast_GET_SIZE(results);
-        found = is_there ? PySequence_Fast_GET_ITEM(results, place) : Py_None;
+        int is_there = (PyTuple_Check(results) || PyList_Check(results)) && position < PySequence_Fast_GET_SIZE(results);
+        found = is_there ? PySequence_Fast_GET_ITEM(results, position) : Py_None;
     }
     if (PyObject_TypeCheck(found, core.tensor)) {
         return found;
@@ -167,12 +151,13 @@ static PyObject *result_at(const Recorder *recorder, PyObject *results, int plac
     return NULL;
 }
 
+/* Save what the node needs of the results. Returns -1 with an exception. */
 static int save_results(const Recorder *recorder, PyObject *results, PyObject *node) {
     for (int i = 0; i < recorder->savings_count; i++) {
-        const Saving *saving = &recorder->savings[i];
+        const SavedValue *saving = &recorder->savings[i];
         if (is_of_result(saving)) {
-            PyObject *result = result_at(recorder, results, saving->place);
-            if (result == NULL || keep_result(saving, node, result) < 0) {
+            PyObject *result = result_at(recorder, results, saving->position);
+            if (result == NULL || save_output(saving, node, result) < 0) {
                 return -1;
             }
         }
@@ -180,8 +165,8 @@ static int save_results(const Recorder *recorder, PyObject *results, PyObject *n
     return 0;
 }
 
-/* Whether every operand that may get a gradient, or is kept, is exactly a Tensor with keys, or None, and none has a
- * gradient that may not. */
+/* Whether every operand that may get a gradient, or is saved, is exactly a Tensor with keys, or None, and none has a
+ * gradient that may not. Returns 1 or 0. */
 static int are_plain(const Recorder *recorder, PyObject *const *args) {
     for (int i = 0; i < recorder->edges_count; i++) {
         PyObject *value = args[recorder->edges[i]];
@@ -190,13 +175,13 @@ static int are_plain(const Recorder *recorder, PyObject *const *args) {
         }
     }
     for (int i = 0; i < recorder->savings_count; i++) {
-        if (!keeping_takes(&recorder->savings[i], args)) {
+        if (!saved_value_takes(&recorder->savings[i], args)) {
             return 0;
         }
     }
-    for (int place = 0; recorder->refused >> place != 0; place++) {
-        PyObject *value = args[place];
-        if (recorder->refused >> place & 1 && value != Py_None &&
+    for (int position = 0; recorder->refused >> position != 0; position++) {
+        PyObject *value = args[position];
+        if (recorder->refused >> position & 1 && value != Py_None &&
             (Py_TYPE(value) != core.tensor || edge_of(value) != Py_None)) {
             return 0;
         }
@@ -214,6 +199,7 @@ static int is_recorded(const Recorder *recorder, PyObject *const *args) {
     return 0;
 }
 
+/* Call the kernel below, and record the call if an operand gets a gradient. Returns what the kernel returns. */
 static PyObject *recorder_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     const Recorder *recorder = (Recorder *)self;
     if (names != NULL || PyVectorcall_NARGS(flagged) != recorder->total || !are_plain(recorder, args)) {
@@ -232,115 +218,70 @@ static PyObject *recorder_call(PyObject *self, PyObject *const *args, size_t fla
     return results;
 }
 
+/* Read what the node saves. Returns -1 with an exception. */
 static int read_savings(Recorder *made, PyObject *savings) {
     if (PyTuple_GET_SIZE(savings) > MOST_SAVED) {
         PyErr_SetString(PyExc_ValueError, "a node that saves so much is the Python's");
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(savings); i++) {
-        Saving *saving = &made->savings[made->savings_count++];
-        if (keeping_read(saving, PyTuple_GET_ITEM(savings, i), made->node_type, made->total) < 0) {
+        SavedValue *saving = &made->savings[made->savings_count++];
+        if (saved_value_read(saving, PyTuple_GET_ITEM(savings, i), made->node_type, made->total) < 0) {
             return -1;
         }
     }
     return 0;
 }
 
+/* Read the positions of the operands that may get a gradient. Returns -1 with an exception. */
 static int read_edges(Recorder *made, PyObject *edges) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(edges); i++) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(edges, i));
-        if (place < 0 || place >= made->total || i >= MOST_ARGUMENTS) {
+        long position = PyLong_AsLong(PyTuple_GET_ITEM(edges, i));
+        if (position < 0 || position >= made->total || i >= MOST_ARGUMENTS) {
             if (!PyErr_Occurred()) {
                 PyErr_SetString(PyExc_ValueError, "the kernel has no such argument");
             }
             return -1;
         }
-        made->edges[made->edges_count++] = (unsigned char)place;
+        made->edges[made->edges_count++] = (unsigned char)position;
     }
     return 0;
 }
 
-/* Recorder(function, below, node_class, total, edges, savings, refused, output) */
-static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *below, *node_class, *edges, *savings;
-    Py_ssize_t total;
-    unsigned int refused;
-    int output;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "Recorder() takes its arguments by position");
-        return NULL;
-    }
-    if (!PyArg_ParseTuple(
-            args, "OOO!nO!O!Ii:Recorder", &function, &below, &PyType_Type, &node_class, &total, &PyTuple_Type, &edges,
-            &PyTuple_Type, &savings, &refused, &output)) {
-        return NULL;
-    }
-    if (!PyType_IsSubtype((PyTypeObject *)node_class, core.node)) {
+const Setting recorder_settings[] = {
+    {"record", SETTING_OBJECT, &record_in_python, NULL, NULL},
+    NO_SETTING,
+};
+
+/* Read the edges and what the node saves. Returns -1 with an exception. */
+static int recorder_init(PyObject *self, PyObject *const *args) {
+    Recorder *recorder = (Recorder *)self;
+    if (!PyType_IsSubtype(recorder->node_type, core.node)) {
         PyErr_SetString(PyExc_TypeError, "a Recorder takes a class of nodes");
-        return NULL;
+        return -1;
     }
-    if (recording.record == NULL || total > MOST_ARGUMENTS || refused >> total != 0) {
-        PyErr_SetString(PyExc_ValueError, "configure_recording comes first, and no kernel takes so many arguments");
-        return NULL;
+    if (record_in_python == NULL || recorder->total > MOST_ARGUMENTS || recorder->refused >> recorder->total != 0) {
+        PyErr_SetString(PyExc_ValueError, "configure comes first, and no kernel takes so many arguments");
+        return -1;
     }
-    Recorder *made = (Recorder *)type->tp_alloc(type, 0);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->base.call = recorder_call;
-    made->base.function = Py_NewRef(function);
-    made->below = Py_NewRef(below);
-    made->node_type = (PyTypeObject *)Py_NewRef(node_class);
-    made->total = total;
-    made->refused = refused;
-    made->output = output;
-    if (read_edges(made, edges) < 0 || read_savings(made, savings) < 0) {
-        Py_DECREF(made);
-        return NULL;
-    }
-    return (PyObject *)made;
+    return read_edges(recorder, args[4]) < 0 ? -1 : read_savings(recorder, args[5]);
 }
 
-/* configure_recording(record, GRAD, VIEW) */
-PyObject *configure_recording(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *record, *grad;
-    long long view;
-    if (!PyArg_ParseTuple(args, "OO!L:configure_recording", &record, &PyLong_Type, &grad, &view)) {
-        return NULL;
-    }
-    core.dense_cpu_grad = PyNumber_Or(core.dense_cpu, grad);
-    if (core.dense_cpu_grad == NULL) {
-        return NULL;
-    }
-    recording.grad = Py_NewRef(grad);
-    recording.record = Py_NewRef(record);
-    recording.view = view;
-    Py_RETURN_NONE;
-}
-
-static PyType_Slot recorder_slots[] = {
-    {Py_tp_new, recorder_new},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, recorder_traverse},
-    {Py_tp_dealloc, recorder_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, function_methods},
-    {Py_tp_members, function_members},
-    {0, NULL},
+static const Field recorder_fields[] = {
+    {"below", FIELD_OBJECT, offsetof(Recorder, below)},
+    {"node_type", FIELD_CLASS, offsetof(Recorder, node_type)},
+    {"total", FIELD_SIZE, offsetof(Recorder, total)},
+    {"edges", FIELD_TUPLE, 0},
+    {"savings", FIELD_TUPLE, 0},
+    {"refused", FIELD_BITS, offsetof(Recorder, refused)},
+    {"output", FIELD_NUMBER, offsetof(Recorder, output)},
+    {NULL, FIELD_OBJECT, 0},
 };
 
-static PyType_Spec recorder_spec = {
+CallableType recorder_type = {
     .name = "opwright._fast.Recorder",
-    .basicsize = sizeof(Recorder),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .slots = recorder_slots,
+    .size = sizeof(Recorder),
+    .call = recorder_call,
+    .fields = recorder_fields,
+    .init = recorder_init,
 };
-
-PyTypeObject *make_recorder_type(PyObject *module) {
-    recorder_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &recorder_spec, NULL);
-    return recorder_type;
-}

@@ -1,6 +1,7 @@
 /* What C reads and makes of Extra and Storage, where they are exactly these classes. NULL without an exception stands for
  * anything else, which the Python looks at. */
 
+#include "configure.h"
 #include "storage.h"
 
 StorageSlots storage_slots = {0};
@@ -93,31 +94,27 @@ int storage_count_write(PyObject *tensor) {
     return result;
 }
 
-/* configure_storage(Extra, Storage) */
-PyObject *configure_storage(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *extra, *storage;
-    if (!PyArg_ParseTuple(args, "O!O!:configure_storage", &PyType_Type, &extra, &PyType_Type, &storage)) {
-        return NULL;
-    }
-    PyTypeObject *of_tensor = (PyTypeObject *)extra, *of_memory = (PyTypeObject *)storage;
-    storage_slots = (StorageSlots){
-        .base = slot_offset(of_tensor, "base"),
-        .grad = slot_offset(of_tensor, "grad"),
-        .own = slot_offset(of_tensor, "storage"),
-        .seen = slot_offset(of_tensor, "seen"),
-        .creation = slot_offset(of_tensor, "creation"),
-        .array = slot_offset(of_memory, "array"),
-        .version = slot_offset(of_memory, "version"),
-        .has_detached = slot_offset(of_memory, "has_detached"),
-        .former = slot_offset(of_memory, "former"),
-        .resizable = slot_offset(of_memory, "resizable"),
-        .flat = slot_offset(of_memory, "_flat"),
-    };
-    if (PyErr_Occurred()) {
-        return NULL;
-    }
-    storage_slots.extra = (PyTypeObject *)Py_NewRef(extra);
-    storage_slots.storage = (PyTypeObject *)Py_NewRef(storage);
-    Py_RETURN_NONE;
-}
+static const SettingSlot extra_slots[] = {
+    {"base", &storage_slots.base},
+    {"grad", &storage_slots.grad},
+    {"storage", &storage_slots.own},
+    {"seen", &storage_slots.seen},
+    {"creation", &storage_slots.creation},
+    {NULL, NULL},
+};
+
+static const SettingSlot memory_slots[] = {
+    {"array", &storage_slots.array},
+    {"version", &storage_slots.version},
+    {"has_detached", &storage_slots.has_detached},
+    {"former", &storage_slots.former},
+    {"resizable", &storage_slots.resizable},
+    {"_flat", &storage_slots.flat},
+    {NULL, NULL},
+};
+
+const Setting storage_settings[] = {
+    {"Extra", SETTING_CLASS, &storage_slots.extra, extra_slots, NULL},
+    {"Storage", SETTING_CLASS, &storage_slots.storage, memory_slots, NULL},
+    NO_SETTING,
+};

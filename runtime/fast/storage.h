@@ -3,9 +3,9 @@
 #ifndef OPWRIGHT_STORAGE_H
 #define OPWRIGHT_STORAGE_H
 
-#include "core.h"
+#include "tensor.h"
 
-/* The classes, and where their slots are: `configure_storage` fills it. */
+/* The classes, and where their slots are: `configure` fills it. */
 typedef struct {
     PyTypeObject *extra, *storage;
     Py_ssize_t base, grad, own, seen, creation;                /* of Extra; `own` is `storage` */
@@ -18,6 +18,5 @@ PyObject *extra_of(PyObject *tensor);
 PyObject *version_of(PyObject *tensor);
 PyObject *storage_of(PyObject *tensor);
 int storage_count_write(PyObject *tensor);
-PyObject *configure_storage(PyObject *module, PyObject *args);
 
 #endif

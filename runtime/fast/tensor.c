@@ -3,13 +3,15 @@
  * `Tensor` stays a Python class, whose instances have this layout. Those of the class itself, not of subclasses, come
  * from a free list. */
 
-#include "core.h"
+#include "array_pool.h"
+#include "tensor.h"
 
 #define MOST_FREE 64
 
 static Tensor *free_tensors[MOST_FREE];
 static int free_count = 0;
 
+/* Visit what a tensor holds. Returns what `visit` returns. */
 static int tensor_traverse(PyObject *self, visitproc visit, void *arg) {
     Tensor *tensor = (Tensor *)self;
     Py_VISIT(Py_TYPE(self));
@@ -20,6 +22,7 @@ static int tensor_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
+/* Drop what a tensor holds. Returns 0. */
 static int tensor_clear(PyObject *self) {
     Tensor *tensor = (Tensor *)self;
     PyObject *array = tensor->array;
@@ -69,7 +72,7 @@ static PyObject *tensor_alloc(PyTypeObject *type, Py_ssize_t items) {
     return self;
 }
 
-/* Make a tensor with these keys on a new array. Takes the reference to the array, also where it fails. */
+/* Return a new tensor with these keys on an array. Takes the reference to the array, also where it fails. */
 PyObject *wrap_with_keys(PyObject *array, PyObject *keys) {
     Tensor *made = (Tensor *)tensor_alloc(core.tensor, 0);
     if (made == NULL) {
@@ -83,21 +86,26 @@ PyObject *wrap_with_keys(PyObject *array, PyObject *keys) {
     return (PyObject *)made;
 }
 
-/* Make a simple tensor of a new array in NumPy's memory. Takes the reference to the array, also where it fails. */
-PyObject *wrap_simple(PyObject *array) {
+/* Return a new dense tensor on an array of NumPy's. Takes the reference to the array, also where it fails. */
+PyObject *wrap_dense(PyObject *array) {
     return wrap_with_keys(array, core.dense_cpu);
 }
 
-/* Take the class whose instances are made here. Returns -1 where its instances have more than the base's fields. */
-int adopt_tensor(PyTypeObject *type) {
-    PyTypeObject *base = type->tp_base;
+/* Take the class whose instances are made here. Returns -1 with an exception where another was, or where its instances
+ * have more than the base's fields. */
+int adopt_tensor(PyObject *class) {
+    PyTypeObject *type = (PyTypeObject *)class, *base = type->tp_base;
+    if (core.tensor != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "opwright._fast serves one Tensor class, and has it already");
+        return -1;
+    }
     if (base->tp_dealloc != tensor_dealloc || type->tp_basicsize != base->tp_basicsize || type->tp_dictoffset != 0) {
         PyErr_SetString(PyExc_TypeError, "the class is no TensorBase without slots of its own");
         return -1;
     }
     type->tp_alloc = tensor_alloc;
     type->tp_dealloc = tensor_dealloc;
-    core.tensor = (PyTypeObject *)Py_NewRef((PyObject *)type);
+    core.tensor = (PyTypeObject *)Py_NewRef(class);
     return 0;
 }
 
@@ -127,6 +135,7 @@ static PyType_Spec tensor_spec = {
     .slots = tensor_slots,
 };
 
+/* Make the base of Tensor. Returns a new reference, or NULL with an exception. */
 PyTypeObject *make_tensor_base(PyObject *module) {
     return (PyTypeObject *)PyType_FromModuleAndSpec(module, &tensor_spec, NULL);
 }

@@ -1,11 +1,15 @@
-/* UserRecorder: what records calls of an operator with a formula of a user's, as the Python does in whose place it stands:
- * it runs what is below and `setup_context` where nothing is recorded, and gives a new tensor its history. */
+/* UserRecorder: what records calls of an operator with a user's formula, as the Python does, which it stands for: it runs
+ * the kernel below and `setup_context` with nothing recorded, and gives a new tensor its history. */
 
-#include "keeping.h"
-#include "loops.h"
+#include "arrays.h"
+#include "callable.h"
+#include "history.h"
+#include "interned.h"
+#include "saved_values.h"
+#include "modes.h"
 
 typedef struct {
-    Function base;
+    Callable base;
     PyObject *below;
     PyTypeObject *context;  /* the class of nodes, which `setup_context` gets one of */
     PyObject *setup;        /* or NULL */
@@ -14,34 +18,8 @@ typedef struct {
     PyObject *device;       /* of results in NumPy's memory */
     Py_ssize_t outputs;     /* the slot */
     Py_ssize_t total;       /* how many arguments there are */
-    unsigned int tensors;   /* a bit for each that is a tensor */
+    uint32_t tensors;       /* a bit for each that is a tensor */
 } UserRecorder;
-
-static PyObject *to_save_name = NULL, *saved_name = NULL, *non_differentiable_name = NULL, *nothing = NULL;
-
-static int user_recorder_traverse(PyObject *self, visitproc visit, void *arg) {
-    const UserRecorder *recorder = (UserRecorder *)self;
-    Py_VISIT(recorder->below);
-    Py_VISIT(recorder->context);
-    Py_VISIT(recorder->setup);
-    return function_traverse(self, visit, arg);
-}
-
-static void user_recorder_dealloc(PyObject *self) {
-    UserRecorder *recorder = (UserRecorder *)self;
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(recorder->below);
-    Py_CLEAR(recorder->context);
-    Py_CLEAR(recorder->setup);
-    Py_CLEAR(recorder->keep);
-    Py_CLEAR(recorder->finish);
-    Py_CLEAR(recorder->unrecorded);
-    Py_CLEAR(recorder->device);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
 
 /* Whether every tensor is a Tensor, and no mode is on; -1 with an exception. */
 static int is_common(const UserRecorder *recorder, PyObject *const *args) {
@@ -60,7 +38,7 @@ static int is_common(const UserRecorder *recorder, PyObject *const *args) {
 
 /* Return the node of a call, with its edges. */
 static PyObject *make_node(const UserRecorder *recorder, PyObject *const *args) {
-    PyObject *made = PyBaseObject_Type.tp_new(recorder->context, nothing, NULL);
+    PyObject *made = PyBaseObject_Type.tp_new(recorder->context, interned.nothing, NULL);
     if (made == NULL) {
         return NULL;
     }
@@ -111,7 +89,7 @@ static PyObject *call_below(const UserRecorder *recorder, PyObject *node, PyObje
 
 /* Keep what `save_for_backward` was given: Tensors here. Returns -1 with an exception. */
 static int keep_saved(const UserRecorder *recorder, PyObject *node) {
-    PyObject *given = PyObject_GetAttr(node, to_save_name), *saved = NULL;
+    PyObject *given = PyObject_GetAttr(node, interned._to_save), *saved = NULL;
     if (given == NULL) {
         return -1;
     }
@@ -131,8 +109,8 @@ static int keep_saved(const UserRecorder *recorder, PyObject *node) {
                 PyList_SET_ITEM(saved, i, each);
             }
         }
-        failed = saved == NULL || PyObject_SetAttr(node, saved_name, saved) < 0 ||
-                 PyObject_SetAttr(node, to_save_name, nothing) < 0;
+        failed = saved == NULL || PyObject_SetAttr(node, interned._saved, saved) < 0 ||
+                 PyObject_SetAttr(node, interned._to_save, interned.nothing) < 0;
     } else if (count != 0) {
         PyObject *done = PyObject_CallOneArg(recorder->keep, node);
         Py_XDECREF(done);
@@ -143,21 +121,21 @@ static int keep_saved(const UserRecorder *recorder, PyObject *node) {
     return failed ? -1 : 0;
 }
 
-/* Whether the result is a simple tensor of floats, which `setup_context` has not said to have no gradient; -1 with an
+/* Whether the result is a dense tensor of floats, which `setup_context` has not said to have no gradient; -1 with an
  * exception. */
-static int is_simple(PyObject *result, PyObject *node) {
+static int is_dense_result(PyObject *result, PyObject *node) {
     PyObject *array = Py_TYPE(result) == core.tensor ? ((Tensor *)result)->array : NULL;
     if (array == NULL || ((Tensor *)result)->keys != core.dense_cpu || Py_TYPE(array) != core.array ||
         array_is_inexact(array) != 1 || !array_is_real(array)) {
         return 0;
     }
-    PyObject *left_out = PyObject_GetAttr(node, non_differentiable_name);
+    PyObject *left_out = PyObject_GetAttr(node, interned._non_differentiable);
     int is_none = left_out == NULL ? -1 : PyObject_Not(left_out);
     Py_XDECREF(left_out);
     return is_none;
 }
 
-/* Give a simple tensor its history. Returns -1 with an exception. */
+/* Give a dense tensor its history. Returns -1 with an exception. */
 static int note_result(const UserRecorder *recorder, PyObject *node, Tensor *result) {
     PyObject *shape = array_shape(result->array), *dtype = array_dtype(result->array);
     PyObject *outputs = shape == NULL ? NULL : Py_BuildValue("((OOO))", shape, dtype, recorder->device);
@@ -175,6 +153,7 @@ static int note_result(const UserRecorder *recorder, PyObject *node, Tensor *res
     return 0;
 }
 
+/* Call the kernel below, and record the call. Returns what the kernel returns, with its history. */
 static PyObject *user_recorder_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     const UserRecorder *recorder = (UserRecorder *)self;
     int common = names == NULL && PyVectorcall_NARGS(flagged) == recorder->total ? is_common(recorder, args) : 0;
@@ -183,86 +162,49 @@ static PyObject *user_recorder_call(PyObject *self, PyObject *const *args, size_
     }
     PyObject *node = make_node(recorder, args);
     PyObject *result = node == NULL ? NULL : call_below(recorder, node, args);
-    int simple = result == NULL ? -1 : is_simple(result, node);
-    if (simple == 0) {
+    int is_dense = result == NULL ? -1 : is_dense_result(result, node);
+    if (is_dense == 0) {
         Py_SETREF(result, PyObject_CallFunctionObjArgs(recorder->finish, node, result, NULL));
-    } else if (simple < 0 || note_result(recorder, node, (Tensor *)result) < 0 || keep_saved(recorder, node) < 0) {
+    } else if (is_dense < 0 || note_result(recorder, node, (Tensor *)result) < 0 || keep_saved(recorder, node) < 0) {
         Py_CLEAR(result);
     }
     Py_XDECREF(node);
     return result;
 }
 
-/* UserRecorder(function, below, context, setup_context or None, keep, finish, modes, device, total, tensors) */
-static PyObject *user_recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function, *below, *context, *setup, *keep, *finish, *unrecorded, *device;
-    Py_ssize_t total;
-    unsigned int tensors;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "UserRecorder() takes its arguments by position");
-        return NULL;
+/* Find the slot of the results, and look at the class of nodes. Returns -1 with an exception. */
+static int user_recorder_init(PyObject *self, PyObject *const *args) {
+    (void)args;
+    UserRecorder *recorder = (UserRecorder *)self;
+    recorder->outputs = slot_offset(recorder->context, "outputs");
+    if (recorder->outputs < 0) {
+        return -1;
     }
-    if (!PyArg_ParseTuple(
-            args, "OOO!OOOOOnI:UserRecorder", &function, &below, &PyType_Type, &context, &setup, &keep, &finish,
-            &unrecorded, &device, &total, &tensors)) {
-        return NULL;
+    if (!PyType_IsSubtype(recorder->context, core.node) || !saving_is_ready() || recorder->total < 1 ||
+        recorder->total > MOST_ARGUMENTS || recorder->tensors >> recorder->total != 0) {
+        PyErr_SetString(PyExc_ValueError, "configure comes first, and a node has an edge for each argument");
+        return -1;
     }
-    Py_ssize_t outputs = slot_offset((PyTypeObject *)context, "outputs");
-    if (outputs < 0) {
-        return NULL;
-    }
-    if (!PyType_IsSubtype((PyTypeObject *)context, core.node) || core.dense_cpu_grad == NULL || total < 1 ||
-        total > MOST_ARGUMENTS || tensors >> total != 0) {
-        PyErr_SetString(PyExc_ValueError, "configure_recording comes first, and a node has an edge for each argument");
-        return NULL;
-    }
-    UserRecorder *made = (UserRecorder *)type->tp_alloc(type, 0);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->base.call = user_recorder_call;
-    made->base.function = Py_NewRef(function);
-    made->below = Py_NewRef(below);
-    made->context = (PyTypeObject *)Py_NewRef(context);
-    made->setup = setup == Py_None ? NULL : Py_NewRef(setup);
-    made->keep = Py_NewRef(keep);
-    made->finish = Py_NewRef(finish);
-    made->unrecorded = Py_NewRef(unrecorded);
-    made->device = Py_NewRef(device);
-    made->outputs = outputs;
-    made->total = total;
-    made->tensors = tensors;
-    return (PyObject *)made;
+    return 0;
 }
 
-static PyType_Slot user_recorder_slots[] = {
-    {Py_tp_new, user_recorder_new},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, user_recorder_traverse},
-    {Py_tp_dealloc, user_recorder_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, function_methods},
-    {Py_tp_members, function_members},
-    {0, NULL},
+static const Field user_recorder_fields[] = {
+    {"below", FIELD_OBJECT, offsetof(UserRecorder, below)},
+    {"context", FIELD_CLASS, offsetof(UserRecorder, context)},
+    {"setup_context", FIELD_OPTIONAL, offsetof(UserRecorder, setup)},
+    {"keep", FIELD_OBJECT, offsetof(UserRecorder, keep)},
+    {"finish", FIELD_OBJECT, offsetof(UserRecorder, finish)},
+    {"unrecorded", FIELD_OBJECT, offsetof(UserRecorder, unrecorded)},
+    {"device", FIELD_OBJECT, offsetof(UserRecorder, device)},
+    {"total", FIELD_SIZE, offsetof(UserRecorder, total)},
+    {"tensors", FIELD_BITS, offsetof(UserRecorder, tensors)},
+    {NULL, FIELD_OBJECT, 0},
 };
 
-static PyType_Spec user_recorder_spec = {
+CallableType user_recorder_type = {
     .name = "opwright._fast.UserRecorder",
-    .basicsize = sizeof(UserRecorder),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .slots = user_recorder_slots,
+    .size = sizeof(UserRecorder),
+    .call = user_recorder_call,
+    .fields = user_recorder_fields,
+    .init = user_recorder_init,
 };
-
-PyTypeObject *make_user_recorder_type(PyObject *module) {
-    to_save_name = PyUnicode_InternFromString("_to_save");
-    saved_name = PyUnicode_InternFromString("_saved");
-    non_differentiable_name = PyUnicode_InternFromString("_non_differentiable");
-    nothing = PyTuple_New(0);
-    if (to_save_name == NULL || saved_name == NULL || non_differentiable_name == NULL || nothing == NULL) {
-        return NULL;
-    }
-    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &user_recorder_spec, NULL);
-}

@@ -54,5 +54,4 @@ def arrays_of(first: Any, *others: Any, indices: Any = None) -> list[Array] | No
 
 
 if fast is not None and not TYPE_CHECKING:
-    fast.configure_unwatched(CPU_ALONE, GRAD, AUTOGRAD)
     arrays_of = fast.arrays_of

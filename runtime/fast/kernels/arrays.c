@@ -1,7 +1,7 @@
 /* Arrays as kernels take and make them, numbers, and work without the lock. */
 
 #include "kernels.h"
-#include "../spares.h"
+#include "../array_pool.h"
 
 /* Whether an operand is an array of that type, whatever its strides and byte order. */
 int is_array_of(PyObject *object, int type) {

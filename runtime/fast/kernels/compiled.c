@@ -2,18 +2,20 @@
 
 #include "kernels.h"
 
+#include "../callable.h"
+#include "../interned.h"
+
 #include <fenv.h>
 
 /* What is reported. Underflow is not: NumPy ignores it unless told, and powers underflow all the time. */
 #define ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
 
 typedef struct {
-    Function base;
+    Callable base;
     const CompiledKernel *kernel;
 } Compiled;
 
 static PyObject *numpy = NULL;
-static PyObject *out_name = NULL;
 
 static const CompiledKernel *const tables[] = {
     special_kernels, activation_kernels, arithmetic_kernels, row_kernels, channel_kernels, window_kernels,
@@ -44,7 +46,7 @@ static int read_call(const CompiledKernel *kernel, PyObject *const *args, Py_ssi
     call->count = count - behind;
     call->out = NULL;
     if (names != NULL) {
-        if (PyTuple_GET_SIZE(names) != 1 || PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), out_name) != 0) {
+        if (PyTuple_GET_SIZE(names) != 1 || PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), interned.out) != 0) {
             return 0;
         }
         call->out = args[count] == Py_None ? NULL : args[count];
@@ -105,63 +107,29 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
     return PyObject_Vectorcall(compiled->base.function, args, flagged, names);
 }
 
-/* Compiled(function): the kernel is found by the function's name. */
-static PyObject *compiled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *function;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "Compiled() takes its argument by position");
-        return NULL;
+/* Find the kernel by the function's name. Returns -1 with an exception. */
+static int compiled_init(PyObject *self, PyObject *const *args) {
+    if (!PyFunction_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "Compiled() takes a function");
+        return -1;
     }
-    if (!PyArg_ParseTuple(args, "O!:Compiled", &PyFunction_Type, &function)) {
-        return NULL;
+    const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)args[0])->func_name);
+    ((Compiled *)self)->kernel = name == NULL ? NULL : find_kernel(name);
+    if (name != NULL && ((Compiled *)self)->kernel == NULL) {
+        PyErr_Format(PyExc_ValueError, "no kernel in C is called %s", name);
     }
-    const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)function)->func_name);
-    const CompiledKernel *kernel = name == NULL ? NULL : find_kernel(name);
-    if (kernel == NULL) {
-        return name == NULL ? NULL : PyErr_Format(PyExc_ValueError, "no kernel in C is called %s", name);
-    }
-    Compiled *made = (Compiled *)type->tp_alloc(type, 0);
-    if (made != NULL) {
-        made->base.call = compiled_call;
-        made->base.function = Py_NewRef(function);
-        made->kernel = kernel;
-    }
-    return (PyObject *)made;
+    return ((Compiled *)self)->kernel == NULL ? -1 : 0;
 }
 
-static void compiled_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    (void)function_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
-static PyType_Slot compiled_slots[] = {
-    {Py_tp_new, compiled_new},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_traverse, function_traverse},
-    {Py_tp_dealloc, compiled_dealloc},
-    {Py_tp_getattro, function_getattro},
-    {Py_tp_setattro, function_setattro},
-    {Py_tp_repr, function_repr},
-    {Py_tp_getset, function_getset},
-    {Py_tp_methods, function_methods},
-    {Py_tp_members, function_members},
-    {0, NULL},
-};
-
-static PyType_Spec compiled_spec = {
+CallableType compiled_type = {
     .name = "opwright._fast.Compiled",
-    .basicsize = sizeof(Compiled),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .slots = compiled_slots,
+    .size = sizeof(Compiled),
+    .call = compiled_call,
+    .init = compiled_init,
 };
 
-PyTypeObject *make_compiled_type(PyObject *module) {
-    if (products_ready() < 0 || (numpy = PyImport_ImportModule("numpy")) == NULL ||
-        (out_name = PyUnicode_InternFromString("out")) == NULL) {
-        return NULL;
-    }
-    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &compiled_spec, NULL);
+/* Get what kernels go by. Returns -1 with an exception. */
+int kernels_ready(void) {
+    numpy = PyImport_ImportModule("numpy");
+    return numpy == NULL ? -1 : products_ready();
 }

@@ -45,7 +45,7 @@ extern const CompiledKernel special_kernels[], activation_kernels[], arithmetic_
 /* compiled.c */
 void forget_errors(void);
 int has_errors(void);
-PyTypeObject *make_compiled_type(PyObject *module);
+int kernels_ready(void);
 
 /* products.c */
 int products_ready(void);

@@ -2,8 +2,8 @@
 
 #include "kernels.h"
 
-#include "../loops.h"
-#include "../unwatched.h"
+#include "../tensor.h"
+#include "../fast_path.h"
 
 /* scaled(value, factor), where the factor is 1. */
 static PyObject *serve_scaled(const CompiledKernel *kernel, const KernelCall *call) {
@@ -44,7 +44,7 @@ static PyObject *serve_factor(const CompiledKernel *kernel, const KernelCall *ca
     double alpha = 1;
     if (call->count < 3 || call->count > 4 || call->out != NULL ||
         (call->count == 4 && (!read_number(call->args[3], &alpha) || alpha != 1)) ||
-        unwatched_arrays(call->args, 2, Py_None, arrays) <= 0 ||
+        fast_path_arrays(call->args, 2, Py_None, arrays) <= 0 ||
         PyArray_NDIM((Array *)arrays[0]) != 2 || PyArray_NDIM((Array *)arrays[1]) != 2) {
         return NULL;
     }

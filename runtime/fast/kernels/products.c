@@ -3,7 +3,7 @@
 
 #include "kernels.h"
 
-#include "../loops.h"
+#include "../arrays.h"
 #include "loops.h"
 
 /* The loops of matmul for float32 and float64: the ufunc is held for ever. */

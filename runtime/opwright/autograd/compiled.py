@@ -18,7 +18,7 @@ from opwright.autograd.recorders import configure_recording
 from opwright.autograd.recording import refresh
 from opwright.core import fast
 from opwright.dispatch.namespaces import ops
-from opwright.keys import DENSE_CPU, GRAD, ODD, VIEW
+from opwright.keys import VIEW
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["run"]
@@ -40,10 +40,11 @@ def _configure() -> None:
     """Tell the core what Python does where a pass is uncommon; once."""
     configure_recording()
     adding = ops.aten.add.Tensor
-    fast.configure_leaves(AccumulateGrad, accumulate, np.add, ODD | VIEW, GRAD, DENSE_CPU | ODD | VIEW | GRAD)
-    fast.configure_engine(
-        AccumulateGrad, Recorded, without_recording(None), running, (adding.table, adding.call), fit, _run_uncommon,
-        _finish_uncommon, gradients_for, error_of_circle, DENSE_CPU | ODD, DENSE_CPU | ODD | VIEW | GRAD, GRAD,
+    fast.configure(
+        accumulate=accumulate, np_add=np.add, add=(adding.table, adding.call), fit=fit, Recorded=Recorded,
+        pass_modes=without_recording(None), running_pass=running, run_uncommon=_run_uncommon,
+        finish_uncommon=_finish_uncommon, gradients_for=gradients_for, error_of_circle=error_of_circle,
+        AccumulateGrad=AccumulateGrad,
     )  # fmt: skip
 
 

@@ -14,14 +14,13 @@ from opwright.autograd import saved
 from opwright.autograd.nodes import Node
 from opwright.autograd.recording import record
 from opwright.core import fast
-from opwright.keys import AUTOGRAD, GRAD, VIEW
 
 __all__ = ["configure_recording", "records"]
 
 Function = Callable[..., Any]
 Make = TypeVar("Make", bound=Function)
 _KEPT: Final = re.compile(r"(\w+) = ([a-z]*)(?:\((\d+)\)|(\d+))?(?: for (\d+(?:, \d+)*))?")
-# How a thing is kept: `Keeping` in runtime/fast/keeping.h.
+# How a thing is kept: `SaveKind` in runtime/fast/saved_values.h.
 _WAYS: Final = {"": 0, "save": 1, "result": 2, "other": 3, "shape": 4, "numel": 5, "stride": 6}
 
 
@@ -68,5 +67,7 @@ def _bits(places: Iterable[int]) -> int:
 @cache
 def configure_recording() -> None:
     """Tell the core what Python does where a call is uncommon; once."""
-    fast.configure_saving(saved.save, saved.save_result, vars(saved), "_blocks", saved.SavedResult, AUTOGRAD)
-    fast.configure_recording(record, GRAD, VIEW)
+    fast.configure(
+        save=saved.save, save_result=saved.save_result, saved_globals=vars(saved), SavedResult=saved.SavedResult,
+        record=record,
+    )  # fmt: skip

@@ -1,6 +1,6 @@
 """Calls with views: what brings these up to date, and `mark_view`, `mark_views` and `rebase_history` as generated
-kernels call them. The compiled core does all that where nothing is out of date (`runtime/fast/refreshing.c`,
-`rebasing.c`)."""
+kernels call them. The compiled core does all that where nothing is out of date (`runtime/fast/view_history.c`,
+`rebase_history.c`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opwright.autograd.recording import Kernel, refresh
 from opwright.autograd.views import ViewOfBase, WriteToView
 from opwright.core import fast
 from opwright.dispatch.signature import Signature
-from opwright.keys import GRAD, INFERENCE, VIEW
+from opwright.keys import VIEW
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["mark_view", "mark_views", "rebase_history", "refreshing"]
@@ -26,7 +26,7 @@ def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
     call = _refreshing_one(kernel, below) if is_one else _refreshing_all(kernel, below, signature)
     if fast is None:
         return call
-    made: Kernel = fast.Refreshing(call, kernel, below, tuple([position for position, *_ in signature.tensors]))
+    made: Kernel = fast.ViewRecorder(call, kernel, below, tuple([position for position, *_ in signature.tensors]))
     return made
 
 
@@ -56,8 +56,9 @@ def _refreshing_all(kernel: Kernel, below: Kernel, signature: Signature) -> Kern
 
 
 if fast is not None:
-    fast.configure_refreshing(NoHistory, VIEW, GRAD, INFERENCE, "no_grad", "inference_mode", "several")
-    fast.configure_rebasing(recording.rebase_history, WriteToView, ViewOfBase, VIEW)
+    fast.configure(
+        NoHistory=NoHistory, rebase_history=recording.rebase_history, WriteToView=WriteToView, ViewOfBase=ViewOfBase
+    )
 
 mark_view: Final[Callable[[Tensor], Tensor]] = recording.mark_view if fast is None else fast.mark_view
 mark_views: Final[Callable[[list[Tensor]], list[Tensor]]] = recording.mark_views if fast is None else fast.mark_views

@@ -79,7 +79,8 @@ class Placed(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """A base and a view in one buffer. The compiled core makes others, of views of rows (`runtime/fast/rebasing.c`)."""
+    """A base and a view in one buffer. The compiled core makes others, of row-major views
+    (`runtime/fast/rebase_history.c`)."""
 
     base: Placed
     view: Placed

@@ -190,7 +190,7 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
     if (compiled := getattr(wrapper.make, "compiled", None)) is not None:  # (`autograd.recorders`)
         made = compiled(made, below)
     if fast is not None and wrapper.is_generated and not wrapper.is_for_any and _counts_self(operator, key):
-        made = fast.Writer(made, below)
+        made = fast.VersionBump(made, below)
     if not key.bit & AUTOGRAD:
         return made
     if wrapper.is_generated and keys & VIEW:

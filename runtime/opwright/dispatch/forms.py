@@ -1,4 +1,4 @@
-"""The forms of calls that the compiled core serves by itself (`opwright.core`, `runtime/fast/form.c`).
+"""The forms of calls that the compiled core serves by itself (`opwright.core`, `runtime/fast/signature_key.c`).
 
 A form is how an operator was called: which arguments are given by position, which by name, and of what exact types.
 Where nothing has to be converted, and types alone say which overload is meant, calls of that form go to the kernel in
@@ -19,7 +19,7 @@ from opwright.core import fast
 from opwright.dispatch.conversion import base_type, is_int_list
 from opwright.dispatch.operator import Operator
 from opwright.errors import ArgumentError
-from opwright.keys import ARRAYS, DENSE_CPU
+from opwright.keys import ARRAYS, AUTOGRAD, CPU_ALONE, DENSE_CPU, GRAD, INFERENCE, ODD, TRACKED, VIEW
 from opwright.state import MODES
 from opwright.tensors.tensor import Tensor
 
@@ -32,13 +32,16 @@ __all__ = ["fast", "operator_stub", "packet_stub", "plan", "stub"]
 Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
-# What a form takes for an argument: `Kind` in runtime/fast/form.c.
+# What a form takes for an argument: `Kind` in runtime/fast/signature_key.c.
 _TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _REST, _REPEATED = range(10)
 _SIZED: Final = re.compile(r"(?:int|SymInt)\[([1-8])\]\??")  # a list that one int may stand for
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
 _OPERANDS: Final = frozenset((Tensor, int, float, bool))
 if fast is not None:
-    fast.configure(Tensor, np.ndarray, MODES, DENSE_CPU, ARRAYS)
+    fast.configure(
+        Tensor=Tensor, ndarray=np.ndarray, MODES=MODES, ARRAYS=ARRAYS, DENSE_CPU=DENSE_CPU, GRAD=GRAD, VIEW=VIEW,
+        ODD=ODD, AUTOGRAD=AUTOGRAD, INFERENCE=INFERENCE, TRACKED=TRACKED, CPU_ALONE=CPU_ALONE,
+    )  # fmt: skip
 _OBJECTS: Final = ("ScalarType", "Layout", "MemoryFormat", "str", "Device")  # of which some are given again and again
 
 

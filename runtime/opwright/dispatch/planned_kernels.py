@@ -1,4 +1,4 @@
-"""The kernels whose plans are kept, which the compiled core calls by itself (`runtime/fast/planned.c`).
+"""The kernels whose plans are kept, which the compiled core calls by itself (`runtime/fast/planned_kernel.c`).
 
 A generated package says how (`KnownForms`). The generated functions do the same, plan what is new, and serve what is
 uncommon.
@@ -30,13 +30,13 @@ F = TypeVar("F", bound=Function)
 # What the key of a kept view has of an argument, by its type.
 _LETTERS: Final = {"int": "V", "SymInt": "V", "bool": "V", "int[]": "I", "SymInt[]": "I"}
 if fast is not None:
-    fast.configure_keys((Device, Layout, MemoryFormat))
+    fast.configure(constant_classes=(Device, Layout, MemoryFormat))
 
 
 def with_plans(general: Function, forms: KnownForms | KnownViews) -> Function:
     """Return what serves in the place of a general kernel, by what is known of its plans or views."""
     if fast is not None and isinstance(forms, KnownViews):
-        viewed: Function = fast.Viewed(general, forms.kinds, wrap_view, ODD, forms.is_list, False)
+        viewed: Function = fast.ViewCache(general, forms.kinds, wrap_view, ODD, forms.is_list, False)
         return viewed
     if fast is None or isinstance(forms, KnownViews) or forms.kernel is None:
         return general
@@ -56,7 +56,7 @@ def indexing(method: F) -> F:
     tensors and in calls that nobody looks at."""
     if fast is None:
         return method
-    served: F = fast.Viewed(method, "TX", wrap_view, ODD, False, True)
+    served: F = fast.ViewCache(method, "TX", wrap_view, ODD, False, True)
     return served
 
 
@@ -69,7 +69,7 @@ def with_views(composite: Function, signature: Signature, keys: int) -> Function
     if fast is None or keys & ~(DENSE_CPU | ODD) or not is_ours or not is_view or "" in letters:
         return composite
     is_list = signature.returns == ("Tensor[]",)
-    viewed: Function = fast.Viewed(composite, "".join(letters), wrap_view, ODD, is_list, False)
+    viewed: Function = fast.ViewCache(composite, "".join(letters), wrap_view, ODD, is_list, False)
     if not is_list:
         return viewed
 

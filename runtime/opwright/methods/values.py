@@ -138,4 +138,5 @@ class Valued:
 
 
 if fast is not None:
-    fast.serve_elements(Tensor, _UNCOMMON)
+    fast.configure(UNCOMMON=_UNCOMMON)
+    fast.install_readers(Tensor)

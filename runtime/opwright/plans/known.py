@@ -58,7 +58,7 @@ class KnownForms(Forms):
 
     `kinds` has a letter for what the key has of each argument, `kernel` is the function on arrays, which gets the
     arguments at `places` (-1: NumPy), `operands` are the places of the plan's, where these are not the tensors in their
-    order: what the compiled core needs (`runtime/fast/planned.c`). Without a
+    order: what the compiled core needs (`runtime/fast/planned_kernel.c`). Without a
     `kernel` the shim alone serves. A kernel that `writes` to the tensor at a place gets its array as `out`; `straight`
     are the forms of calls in which it may, where that shares no memory with others.
     """
@@ -143,7 +143,7 @@ class KnownForms(Forms):
 
 
 class KnownViews:
-    """The facts of a view kernel for the compiled core (`runtime/fast/viewed.c`): `kinds`, as in `KnownForms`, and
+    """The facts of a view kernel for the compiled core (`runtime/fast/view_cache.c`): `kinds`, as in `KnownForms`, and
     whether it makes a list of views. Python makes each view anew."""
 
     __slots__ = ("is_list", "kinds")

@@ -1,5 +1,5 @@
 """`Plan` as generated shims make it of a form that is kept: what the compiled core has in its place, if it runs
-(`runtime/fast/writing.c`), does the same for targets that are as planned."""
+(`runtime/fast/write_plan.c`), does the same for targets that are as planned."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from opwright.plans.forms import Form
 __all__ = ["Plan"]
 
 if fast is not None:
-    fast.configure_writing(plan.Plan, plan.cast_operands, Form)
+    fast.configure(Plan=plan.Plan, cast_operands=plan.cast_operands, Form=Form)
 
 Plan: Final[Any] = plan.Plan if fast is None else fast.WritingPlan

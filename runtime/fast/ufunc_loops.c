@@ -1,0 +1,395 @@
+/* NumPy's own inner loops. `loops_run` takes what they can take as it is: aligned row-major arrays of one type, with
+ * elements, of the same shape, or two that broadcast by rows. Floating-point errors are NumPy's to report: where a loop met one, nothing is returned, and
+ * who asked calls the ufunc. */
+
+#include "ufunc_loops.h"
+#include "kernels/dense.h"
+#include "numpy_api.h"
+#include "array_pool.h"
+
+#include <fenv.h>
+#include <math.h>
+
+#define FP_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+/* From how many elements on other threads may run, as in NumPy. */
+#define LONG_LOOP 500
+/* Rows from so many elements on are worth a call of the loop each, and so are few of any length. */
+#define SHORT_ROW 64
+#define FEW_ROWS 16
+/* How many elements of a reduced dtype are computed at once. */
+#define REDUCED_BLOCK 1024
+/* Ints up to here are floats without rounding. */
+#define EXACT_INT ((int64_t)1 << 53)
+
+/* Return the kind of a type, as dtypes call it; 0 for what no tensor has. */
+static char kind_of(int type) {
+    if (type == NPY_BOOL) {
+        return 'b';
+    }
+    if (PyTypeNum_ISSIGNED(type)) {
+        return 'i';
+    }
+    if (PyTypeNum_ISUNSIGNED(type)) {
+        return 'u';
+    }
+    if (type == NPY_FLOAT || type == NPY_DOUBLE) {
+        return 'f';
+    }
+    return type == NPY_CFLOAT || type == NPY_CDOUBLE ? 'c' : 0;
+}
+
+/* Return the number of the ufunc's loop for operands of one type, or -1. */
+static int find_loop(const PyUFuncObject *ufunc, int type) {
+    for (int row = 0; row < ufunc->ntypes && row < 127; row++) {
+        const char *types = ufunc->types + row * ufunc->nargs;
+        int fits = 1;
+        for (int i = 0; i < ufunc->nin; i++) {
+            fits = fits && types[i] == type;
+        }
+        if (fits) {
+            return ufunc->functions[row] == NULL ? -1 : row;
+        }
+    }
+    return -1;
+}
+
+/* Find the loops of a ufunc of one result for the types of these kinds. Returns -1 with an exception. */
+int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) {
+    PyUFuncObject *ufunc = (PyUFuncObject *)object;
+    if (!PyObject_TypeCheck(object, &PyUFunc_Type)) {
+        PyErr_SetString(PyExc_TypeError, "a ufunc is expected");
+        return -1;
+    }
+    if (ufunc->nin != operands || ufunc->nout != 1 || operands > MOST_OPERANDS || ufunc->core_enabled) {
+        PyErr_SetString(PyExc_ValueError, "the ufunc takes other operands");
+        return -1;
+    }
+    for (int type = 0; type < MOST_TYPES; type++) {
+        char kind = kind_of(type);
+        int row = kind != 0 && strchr(kinds, kind) != NULL ? find_loop(ufunc, type) : -1;
+        int result = row < 0 ? -1 : ufunc->types[row * ufunc->nargs + operands];
+        int is_known = row >= 0 && (result == type || result == NPY_BOOL);
+        loops->at[type] = (signed char)(is_known ? row : -1);
+        loops->results[type] = (signed char)result;
+        loops->own[type] = is_known ? dense_loop(ufunc->name, type) : NULL;
+    }
+    loops->operands = operands;
+    loops->ufunc = Py_NewRef(object);
+    return 0;
+}
+
+/* Whether an array may be read by a loop as it is. */
+static int is_plain(PyArrayObject *array) {
+    return PyArray_NDIM(array) > 0 && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array) &&
+           PyArray_ISNOTSWAPPED(array);
+}
+
+/* Whether an array has the type and the shape of the first, and a loop may read it as it is; returns 1 or 0. */
+static int are_alike(PyArrayObject *array, PyArrayObject *first) {
+    return array == first || (PyArray_TYPE(array) == PyArray_TYPE(first) && is_plain(array) &&
+                              PyArray_SAMESHAPE(array, first));
+}
+
+/* Write a Python number as an element of a floating-point type. Returns 1 if that is exact, or rounded once as NumPy
+ * does; else 0. */
+static int write_number(PyObject *number, int type, void *element) {
+    double value;
+    if (PyFloat_CheckExact(number)) {
+        value = PyFloat_AS_DOUBLE(number);
+    } else {
+        int overflow;
+        int64_t whole = PyLong_AsLongLongAndOverflow(number, &overflow);
+        if (overflow || whole > EXACT_INT || whole < -EXACT_INT) {
+            return 0;
+        }
+        value = (double)whole;
+    }
+    if (type == NPY_DOUBLE) {
+        *(double *)element = value;
+        return 1;
+    }
+    float rounded = (float)value;
+    *(float *)element = rounded;
+    return type == NPY_FLOAT && (isfinite(rounded) || !isfinite(value));
+}
+
+/* What a loop is called with, one more than operands: the result is last. Where operands broadcast, the loop is called
+ * for each row. */
+typedef struct {
+    char *data[MOST_OPERANDS + 1];
+    npy_intp steps[MOST_OPERANDS + 1];
+    npy_intp row_steps[MOST_OPERANDS + 1];
+    npy_intp rows, shape[NPY_MAXDIMS];
+    int ndim;
+    double numbers[MOST_OPERANDS]; /* elements that operands without an array are */
+    PyArrayObject *arrays[MOST_OPERANDS];
+    PyArrayObject *first;
+    int type;
+} Call;
+
+/* Write the shape that two arrays broadcast to. Returns 1, or 0 if there is none. */
+static int broadcast(const PyArrayObject *const *arrays, Call *call) {
+    call->ndim = PyArray_NDIM(arrays[0]) > PyArray_NDIM(arrays[1]) ? PyArray_NDIM(arrays[0]) : PyArray_NDIM(arrays[1]);
+    for (int dim = 0; dim < call->ndim; dim++) {
+        call->shape[dim] = 1;
+        for (int i = 0; i < 2; i++) {
+            int own = dim - call->ndim + PyArray_NDIM(arrays[i]);
+            npy_intp size = own < 0 ? 1 : PyArray_DIM(arrays[i], own);
+            if (size != 1 && call->shape[dim] != 1 && size != call->shape[dim]) {
+                return 0;
+            }
+            call->shape[dim] = size == 1 ? call->shape[dim] : size;
+        }
+    }
+    return 1;
+}
+
+/* Return how many elements an array has along some dimensions of the shape: all, or one; -1 for anything else. */
+static npy_intp part_of(const PyArrayObject *array, const Call *call, int from, int to) {
+    npy_intp whole = 1, own = 1;
+    for (int dim = from; dim < to; dim++) {
+        int axis = dim - call->ndim + PyArray_NDIM(array);
+        whole *= call->shape[dim];
+        own *= axis < 0 ? 1 : PyArray_DIM(array, axis);
+    }
+    return own == whole || own == 1 ? own : -1;
+}
+
+/* Whether the loop can go by rows that begin at dimension `split`: in each operand a row is whole or one element, and
+ * rows follow each other or are all the same. */
+static int split_rows(Call *call, int split, npy_intp width) {
+    for (int i = 0; i < 2; i++) {
+        const npy_intp outer = part_of(call->arrays[i], call, 0, split);
+        const npy_intp inner = part_of(call->arrays[i], call, split, call->ndim), item = PyArray_ITEMSIZE(call->first);
+        if (outer < 0 || inner < 0) {
+            return 0;
+        }
+        call->steps[i] = inner == width ? item : 0;
+        call->row_steps[i] = outer == call->rows ? inner * item : 0;
+        call->data[i] = PyArray_BYTES(call->arrays[i]);
+    }
+    return 1;
+}
+
+/* Whether a loop of two operands can take arrays that broadcast as they are, row by row, without many short rows. */
+static int prepare_rows(const Loops *loops, const Operand *operands, Call *call) {
+    if (loops->operands != 2 || operands[0].array == NULL || operands[1].array == NULL) {
+        return 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        call->arrays[i] = (PyArrayObject *)operands[i].array;
+        if (!is_plain(call->arrays[i]) || PyArray_TYPE(call->arrays[i]) != call->type) {
+            return 0;
+        }
+    }
+    if (!broadcast((const PyArrayObject *const *)call->arrays, call)) {
+        return 0;
+    }
+    npy_intp width = 1;
+    call->rows = PyArray_MultiplyList(call->shape, call->ndim);
+    for (int split = call->ndim - 1; split > 0 && call->rows > 0; split--) {
+        width *= call->shape[split];
+        call->rows /= call->shape[split];
+        if ((width >= SHORT_ROW || call->rows <= FEW_ROWS) && split_rows(call, split, width)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether a loop can take the operands as they are. */
+static int prepare(const Loops *loops, const Operand *operands, Call *call) {
+    call->first = NULL;
+    call->rows = 1;
+    for (int i = 0; i < loops->operands && call->first == NULL; i++) {
+        call->first = (PyArrayObject *)operands[i].array;
+    }
+    call->type = PyArray_TYPE(call->first);
+    if (call->type >= MOST_TYPES || call->type < 0 || loops->at[call->type] < 0 || !is_plain(call->first)) {
+        return 0;
+    }
+    for (int i = 0; i < loops->operands; i++) {
+        call->arrays[i] = (PyArrayObject *)operands[i].array;
+        if (call->arrays[i] == NULL) {
+            call->data[i] = (char *)&call->numbers[i];
+            call->steps[i] = 0;
+            if (!write_number(operands[i].number, call->type, call->data[i])) {
+                return 0;
+            }
+        } else if (are_alike(call->arrays[i], call->first)) {
+            call->data[i] = PyArray_BYTES(call->arrays[i]);
+            call->steps[i] = PyArray_ITEMSIZE(call->arrays[i]);
+        } else {
+            return prepare_rows(loops, operands, call);
+        }
+    }
+    call->ndim = PyArray_NDIM(call->first);
+    memcpy(call->shape, PyArray_DIMS(call->first), (size_t)call->ndim * sizeof *call->shape);
+    return 1;
+}
+
+/* Call the loop: ours where there is one and every operand is an array. */
+static void call_loop(const Loops *loops, Call *call, npy_intp count) {
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)loops->ufunc;
+    int row = loops->at[call->type], has_number = 0;
+    for (int i = 0; i < loops->operands; i++) {
+        has_number |= call->steps[i] == 0;
+    }
+    if (loops->own[call->type] != NULL && !has_number) {
+        loops->own[call->type](call->data, count);
+    } else {
+        ufunc->functions[row](call->data, &count, call->steps, ufunc->data == NULL ? NULL : ufunc->data[row]);
+    }
+}
+
+/* Call the loop for each row. */
+static void call_rows(const Loops *loops, Call *call, npy_intp count) {
+    const npy_intp width = count / call->rows;
+    for (npy_intp row = 0; row < call->rows; row++) {
+        call_loop(loops, call, width);
+        for (int i = 0; i <= loops->operands && call->rows > 1; i++) {
+            call->data[i] += call->row_steps[i];
+        }
+    }
+}
+
+/* Run the loop, without the GIL if it is long: arrays are held meanwhile. Returns 1, or 0 after a floating-point error.
+ * */
+static int run(const Loops *loops, Call *call, npy_intp count) {
+    if (count <= LONG_LOOP) {
+        call_rows(loops, call, count);
+        return fetestexcept(FP_ERRORS) == 0;
+    }
+    for (int i = 0; i < loops->operands; i++) {
+        Py_XINCREF(call->arrays[i]);
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    call_rows(loops, call, count);
+    int errors = fetestexcept(FP_ERRORS);
+    PyEval_RestoreThread(thread);
+    for (int i = 0; i < loops->operands; i++) {
+        Py_XDECREF(call->arrays[i]);
+    }
+    return errors == 0;
+}
+
+/* Compute by a loop. `result` is the new array; it stays NULL if the ufunc has to be called. Returns -1 with an
+ * exception. */
+int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
+    Call call;
+    *result = NULL;
+    if (!prepare(loops, operands, &call)) {
+        return 0;
+    }
+    npy_intp count = PyArray_MultiplyList(call.shape, call.ndim);
+    if (count == 0) {
+        return 0;
+    }
+    PyArray_Descr *dtype = PyArray_DescrFromType(loops->results[call.type]);
+    PyObject *made = array_new(dtype, call.ndim, call.shape);
+    if (made == NULL) {
+        return -1;
+    }
+    call.data[loops->operands] = PyArray_BYTES((PyArrayObject *)made);
+    call.steps[loops->operands] = PyArray_ITEMSIZE((PyArrayObject *)made);
+    call.row_steps[loops->operands] = call.steps[loops->operands] * (count / call.rows);
+    if (!run(loops, &call, count)) {
+        feclearexcept(FP_ERRORS);
+        Py_CLEAR(made);
+    }
+    *result = made;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* What is computed in float32 for half or bfloat16, a block at a time that stays in the cache. */
+typedef struct {
+    const Loops *loops;
+    Reduced reduced;
+    Call call;
+    char *to;
+    int is_truth;
+} ReducedCall;
+
+/* Whether the operands are arrays of one reduced dtype that a loop can take block by block. */
+static int prepare_reduced(const Loops *loops, const Operand *operands, ReducedCall *job) {
+    job->loops = loops;
+    job->is_truth = loops->results[NPY_FLOAT] == NPY_BOOL;
+    job->call.type = NPY_FLOAT;
+    job->call.first = (PyArrayObject *)operands[0].array;
+    if (job->call.first == NULL || loops->at[NPY_FLOAT] < 0 || !is_plain(job->call.first) ||
+        PyArray_SIZE(job->call.first) == 0 || /* whose strides the plan decides */
+        !read_reduced(PyArray_DESCR(job->call.first), &job->reduced)) {
+        return 0;
+    }
+    for (int i = 0; i < loops->operands; i++) {
+        job->call.arrays[i] = (PyArrayObject *)operands[i].array;
+        job->call.steps[i] = sizeof(float);
+        if (job->call.arrays[i] == NULL || !are_alike(job->call.arrays[i], job->call.first)) {
+            return 0;
+        }
+    }
+    job->call.steps[loops->operands] = job->is_truth ? 1 : sizeof(float);
+    return 1;
+}
+
+/* Forget floating-point errors, which takes longer than to ask for them. */
+static void forget_errors(void) {
+    if (fetestexcept(FP_ERRORS)) {
+        feclearexcept(FP_ERRORS);
+    }
+}
+
+/* Compute all blocks. Returns the floating-point errors of the loop: those of casts say nothing. */
+static int run_reduced(ReducedCall *job, npy_intp count) {
+    float rows[MOST_OPERANDS + 1][REDUCED_BLOCK];
+    int errors = 0, operands = job->loops->operands;
+    for (npy_intp start = 0; start < count; start += REDUCED_BLOCK) {
+        const npy_intp size = count - start < REDUCED_BLOCK ? count - start : REDUCED_BLOCK;
+        for (int i = 0; i < operands; i++) {
+            char *cast[2] = {PyArray_BYTES(job->call.arrays[i]) + 2 * start, (char *)rows[i]};
+            job->reduced.widen(cast, size);
+            job->call.data[i] = (char *)rows[i];
+        }
+        job->call.data[operands] = job->is_truth ? job->to + start : (char *)rows[operands];
+        forget_errors();
+        call_loop(job->loops, &job->call, size);
+        errors |= fetestexcept(FP_ERRORS);
+        if (!job->is_truth) {
+            char *cast[2] = {(char *)rows[operands], job->to + 2 * start};
+            job->reduced.narrow(cast, size);
+        }
+    }
+    forget_errors();
+    return errors;
+}
+
+/* Compute for arrays of half or bfloat16 as `loops_run` does. Returns -1 with an exception. */
+int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **result) {
+    ReducedCall job;
+    *result = NULL;
+    if (!prepare_reduced(loops, operands, &job)) {
+        return 0;
+    }
+    npy_intp count = PyArray_SIZE(job.call.first);
+    PyArray_Descr *dtype = job.is_truth ? PyArray_DescrFromType(NPY_BOOL)
+                                        : (PyArray_Descr *)Py_NewRef(PyArray_DESCR(job.call.first));
+    PyObject *made = array_new(dtype, PyArray_NDIM(job.call.first), PyArray_DIMS(job.call.first));
+    if (made == NULL) {
+        return -1;
+    }
+    job.to = PyArray_BYTES((PyArrayObject *)made);
+    for (int i = 0; i < loops->operands; i++) {
+        Py_INCREF(job.call.arrays[i]);
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    int errors = run_reduced(&job, count);
+    PyEval_RestoreThread(thread);
+    for (int i = 0; i < loops->operands; i++) {
+        Py_DECREF(job.call.arrays[i]);
+    }
+    if (errors != 0) {
+        Py_CLEAR(made);
+    }
+    *result = made;
+    return 0;
+}
