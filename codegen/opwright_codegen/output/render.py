@@ -34,7 +34,6 @@ from opwright_codegen.targets import (
     fakes,
     folders,
     forward,
-    inplace_or_view,
     kernels_cpu,
     kernels_cuda,
     meta_formula,
@@ -198,11 +197,6 @@ def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File
             ),
             (f"{autocast.FOLDER}/*.py", autocast.TEMPLATE, partial(autocast.context, view)),
             (f"{forward.FOLDER}/*.py", forward.TEMPLATE, partial(forward.context, view, part.rules, gradients)),
-            (
-                f"{inplace_or_view.FOLDER}/*.py",
-                inplace_or_view.TEMPLATE,
-                partial(inplace_or_view.context, view, bindings),
-            ),
             *[
                 (
                     f"{module.FOLDER}/*.py",

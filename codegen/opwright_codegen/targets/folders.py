@@ -32,7 +32,6 @@ leaves what it does not know to `NAME`.
     "autograd": "What records calls for a backward pass: a Node class for each differentiable operator, and wrappers.",
     "forward": "Tangents of results, from forward formulas; `RULES` says which operator they serve.",
     "native": "Kernels in CUDA, as Python calls them: `cuda`.",
-    "inplace_or_view": "Kernels at ADInplaceOrView: writes are checked and counted, views note how they were made.",
 }
 
 

@@ -189,20 +189,11 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
     made = wrapper.make(operator, below) if wrapper.is_for_any else wrapper.make(below)
     if (compiled := getattr(wrapper.make, "compiled", None)) is not None:  # (`autograd.recorders`)
         made = compiled(made, below)
-    if fast is not None and wrapper.is_generated and not wrapper.is_for_any and _counts_self(operator, key):
-        made = fast.Writer(made, below)
     if not key.bit & AUTOGRAD:
         return made
     if wrapper.is_generated and keys & VIEW:
         made = hooks.gradients().refreshing(made, below, operator.signature)
     return hooks.gradients().noting(made) if keys & ANOMALY else made
-
-
-def _counts_self(operator: Operator, key: DispatchKey) -> bool:
-    """Whether all that a generated kernel at ADInplaceOrView does is to count a write to `self`."""
-    signature = operator.signature
-    is_inplace = signature.written == {0} and signature.aliases == (0,) and operator.base.endswith("_")
-    return key is DispatchKey.ADInplaceOrView and is_inplace and operator.base not in ("resize_", "resize_as_")
 
 
 def _first(operator: Operator, keys: int) -> tuple[DispatchKey, Entry, int]:

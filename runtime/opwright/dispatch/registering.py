@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from opwright.arrays.devices import backend_named
+from opwright.dispatch.fallbacks import INPLACE_OR_VIEW
 from opwright.dispatch.kernel_forms import (
     ArrayKernel,
     BackendSelect,
@@ -15,6 +16,7 @@ from opwright.dispatch.kernel_forms import (
     Composite,
     Fallthrough,
     Kernel,
+    Key,
     Lazy,
     LazyWrapper,
     Registration,
@@ -256,12 +258,20 @@ def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
         operator = find_operator(name if "::" in name else f"{namespace}::{name}")
         key = as_key(key_name)
         known = operator.registrations.setdefault(key, [])
-        form: Kernel = LazyWrapper(module, function, key is DispatchKey.Autocast) if module else Fallthrough()
+        form: Kernel = _wrapper(key, module, function) if module else Fallthrough()
         if _is_registered(form, known):
             continue
         # Nothing to do hides no kernel that is there.
         known.insert(len(known) if module else 0, Registration(key, form, operator.where))
         operator.forget_table()
+
+
+def _wrapper(key: Key, module: str, function: str) -> Wrapper | LazyWrapper:
+    """Return what serves a key of an operator. That for ADInplaceOrView follows from the schema (packages of version 4
+    of the abi have functions for it, which do the same)."""
+    if key is DispatchKey.ADInplaceOrView:
+        return INPLACE_OR_VIEW
+    return LazyWrapper(module, function, key is DispatchKey.Autocast)
 
 
 def _is_registered(form: Kernel, known: Iterable[Registration]) -> bool:
