@@ -32,6 +32,7 @@ from opwright.dispatch.parts import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD
+from opwright.plans.alike import alike
 from opwright.plans.known import KnownForms, KnownViews
 from opwright.plans.plan import cast_operands
 from opwright.plans.writing import Plan
@@ -151,7 +152,7 @@ __all__ = [
     "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownForms", "KnownViews",
     "LaunchRule", "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Plan",
     "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
-    "TangentFormula", "Tensor", "active_modes", "adjoint_of", "array_module", "as_tuple", "autocast_wrapper",
+    "TangentFormula", "Tensor", "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper",
     "cast_operands", "check_inplace", "check_no_gradient", "conjugate_of", "copy_written", "dtypes", "edges_of",
     "expanded", "fake", "fake_kernel", "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list",
     "find_some", "function_of", "functions_of", "gradients_of", "install", "install_methods", "is_array", "is_dtype",

@@ -37,6 +37,7 @@ from opwright_codegen.targets import (
     kernels_cpu,
     kernels_cuda,
     meta_formula,
+    metas,
     methods,
     native_c,
     native_header,
@@ -187,7 +188,12 @@ def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File
         contexts: tuple[tuple[str, str, _Context], ...] = (
             (f"{stubs.FOLDER}/*.py", stubs.TEMPLATE, partial(stubs.context, view)),
             (f"{stubs.FOLDER}/*.pyi", typing.OPS, partial(typing.ops_context, view)),
-            (f"{fakes.FOLDER}/*.py", fakes.TEMPLATE, partial(fakes.context, view, bindings, part.shims["Meta"])),
+            (
+                f"{fakes.FOLDER}/*.py",
+                fakes.TEMPLATE,
+                partial(fakes.context, view, bindings, part.shims["Meta"], part.name),
+            ),
+            (f"{metas.FOLDER}/*.py", metas.TEMPLATE, partial(metas.context, bindings, part.metas)),
             (f"{batching.FOLDER}/*.py", batching.TEMPLATE, partial(batching.context, part)),
             (f"{composites.FOLDER}/*.py", composites.TEMPLATE, partial(composites.context, view, bindings)),
             (
@@ -201,7 +207,9 @@ def _of_parts(parts: Sequence[Part], gradients: KernelModules) -> Iterator[_File
                 (
                     f"{module.FOLDER}/*.py",
                     kernel_shims.TEMPLATE,
-                    partial(kernel_shims.context, view, bindings, module.BACKEND, part.shims[module.BACKEND.key]),
+                    partial(
+                        kernel_shims.context, view, bindings, module.BACKEND, part.shims[module.BACKEND.key], part.name
+                    ),
                 )
                 for module in (kernels_cpu, kernels_cuda)
             ],

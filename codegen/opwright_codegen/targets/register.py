@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from opwright_codegen.bindings.bind import BACKENDS, Binding, Named, Unbound, composite_bindings
-from opwright_codegen.targets import autocast, autograd, composites
+from opwright_codegen.targets import autocast, autograd, composites, metas
 from opwright_codegen.targets.composites import composite_names
+from opwright_codegen.targets.metas import has_fake
 from opwright_codegen.targets.part import FOLDERS, Part
 from opwright_codegen.targets.ufunc_kernels import ufunc_text
 from opwright_codegen.views.layout import LINE, bracketed, quoted
@@ -61,9 +62,12 @@ def _kernels(part: Part) -> Iterator[tuple[Binding, str, str]]:
         match binding.kernel:
             case Unbound(name):
                 text = _tuple(key, "", name, "", "")
+            case _ if key == "Meta" and has_fake(binding):
+                text = _fake(binding, part)
             case _ if key in BACKENDS:
                 found = part.shims[key][binding.view.name]
-                text = _kernel(key, FOLDERS[key], part.name, (found.general, found.dense, found.arrays), stub)
+                functions = (found.general, found.dense, found.arrays)
+                text = _kernel(key, FOLDERS[key], part.name, functions, stub)
                 if key == "CPU" and (of_ufunc := ufunc_text(binding, found.facts)):
                     ufunc = quoted(of_ufunc)
             case Named(function):
@@ -92,6 +96,12 @@ def _kernel(key: str, folder: str, part: str, functions: tuple[str, str, str], s
     if general == stub and dense in ("", f"{stub}_dense") and arrays in ("", f"{stub}_arrays"):
         return quoted("+".join((key, *(["dense"] if dense else []), *(["arrays"] if arrays else []))))
     return _tuple(key, f".{folder}.{part}", general, dense, arrays)
+
+
+def _fake(binding: Binding, part: Part) -> str:
+    """Return a fake kernel that the runtime makes of a function of `metas`."""
+    function = part.metas[binding.view.name].function
+    return quoted(metas.FOLDER) if function == binding.view.stub else _tuple(metas.FOLDER, function)
 
 
 def _wrapper(key: str, folder: str, part: str, function: str, view: OperatorView, is_own: bool) -> str:

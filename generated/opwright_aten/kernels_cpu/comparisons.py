@@ -20,11 +20,12 @@ from opwright.abi import (
     name_kernel,
     number_of,
     plain_dtypes,
-    rules,
     wrap,
 )
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import elementary as elementary_kernels
+
+from ..metas import comparisons as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_FC = plain_dtypes("fc")
@@ -44,12 +45,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_and_Tensor_forms.get(key)
         if form is None:
-            form = bitwise_and_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer"),
-                self_,
-                other_,
-            )
+            form = bitwise_and_Tensor_forms.learn(key, metas.bitwise_and_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.bitwise_and(self_, other_), self_, other_)
@@ -102,12 +98,7 @@ def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_and_Scalar_forms.get(key)
         if form is None:
-            form = bitwise_and_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, accepts="bool integer"),
-                self_,
-                other,
-            )
+            form = bitwise_and_Scalar_forms.learn(key, metas.bitwise_and_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.bitwise_and(self_, other), self_)
@@ -128,7 +119,7 @@ def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
         if form is None:
             form = bitwise_and_Scalar_Tensor_forms.learn(
                 key,
-                rules.pointwise(self, other_, accepts="bool integer"),
+                metas.bitwise_and_Scalar_Tensor(self, other_),
                 self,
                 other_,
             )
@@ -151,12 +142,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or_Tensor_forms.get(key)
         if form is None:
-            form = bitwise_or_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer"),
-                self_,
-                other_,
-            )
+            form = bitwise_or_Tensor_forms.learn(key, metas.bitwise_or_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.bitwise_or(self_, other_), self_, other_)
@@ -209,12 +195,7 @@ def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_or_Scalar_forms.get(key)
         if form is None:
-            form = bitwise_or_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, accepts="bool integer"),
-                self_,
-                other,
-            )
+            form = bitwise_or_Scalar_forms.learn(key, metas.bitwise_or_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.bitwise_or(self_, other), self_)
@@ -233,12 +214,7 @@ def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
         key = (type(self), self, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or_Scalar_Tensor_forms.get(key)
         if form is None:
-            form = bitwise_or_Scalar_Tensor_forms.learn(
-                key,
-                rules.pointwise(self, other_, accepts="bool integer"),
-                self,
-                other_,
-            )
+            form = bitwise_or_Scalar_Tensor_forms.learn(key, metas.bitwise_or_Scalar_Tensor(self, other_), self, other_)
         if form.casts:
             self, other_ = cast_operands(form, (self, other_))
         return known_result(form, np.bitwise_or(self, other_), other_)
@@ -258,12 +234,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_xor_Tensor_forms.get(key)
         if form is None:
-            form = bitwise_xor_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer"),
-                self_,
-                other_,
-            )
+            form = bitwise_xor_Tensor_forms.learn(key, metas.bitwise_xor_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.bitwise_xor(self_, other_), self_, other_)
@@ -316,12 +287,7 @@ def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_xor_Scalar_forms.get(key)
         if form is None:
-            form = bitwise_xor_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, accepts="bool integer"),
-                self_,
-                other,
-            )
+            form = bitwise_xor_Scalar_forms.learn(key, metas.bitwise_xor_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.bitwise_xor(self_, other), self_)
@@ -342,7 +308,7 @@ def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
         if form is None:
             form = bitwise_xor_Scalar_Tensor_forms.learn(
                 key,
-                rules.pointwise(self, other_, accepts="bool integer"),
+                metas.bitwise_xor_Scalar_Tensor(self, other_),
                 self,
                 other_,
             )
@@ -364,12 +330,7 @@ def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_left_shift_Tensor_forms.get(key)
     if form is None:
-        form = bitwise_left_shift_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="integer"),
-            self_,
-            other_,
-        )
+        form = bitwise_left_shift_Tensor_forms.learn(key, metas.bitwise_left_shift_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
@@ -386,7 +347,7 @@ def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     if form is None:
         form = bitwise_left_shift_Tensor_Scalar_forms.learn(
             key,
-            rules.pointwise(self_, other, accepts="integer"),
+            metas.bitwise_left_shift_Tensor_Scalar(self_, other),
             self_,
             other,
         )
@@ -406,7 +367,7 @@ def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     if form is None:
         form = bitwise_left_shift_Scalar_Tensor_forms.learn(
             key,
-            rules.pointwise(self, other_, accepts="integer"),
+            metas.bitwise_left_shift_Scalar_Tensor(self, other_),
             self,
             other_,
         )
@@ -427,7 +388,7 @@ def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     if form is None:
         form = bitwise_right_shift_Tensor_forms.learn(
             key,
-            rules.pointwise(self_, other_, accepts="integer"),
+            metas.bitwise_right_shift_Tensor(self_, other_),
             self_,
             other_,
         )
@@ -447,7 +408,7 @@ def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     if form is None:
         form = bitwise_right_shift_Tensor_Scalar_forms.learn(
             key,
-            rules.pointwise(self_, other, accepts="integer"),
+            metas.bitwise_right_shift_Tensor_Scalar(self_, other),
             self_,
             other,
         )
@@ -467,7 +428,7 @@ def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     if form is None:
         form = bitwise_right_shift_Scalar_Tensor_forms.learn(
             key,
-            rules.pointwise(self, other_, accepts="integer"),
+            metas.bitwise_right_shift_Scalar_Tensor(self, other_),
             self,
             other_,
         )
@@ -486,7 +447,7 @@ def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __lshift___Tensor_forms.get(key)
     if form is None:
-        form = __lshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+        form = __lshift___Tensor_forms.learn(key, metas.__lshift___Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
@@ -501,7 +462,7 @@ def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __lshift___Scalar_forms.get(key)
     if form is None:
-        form = __lshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
+        form = __lshift___Scalar_forms.learn(key, metas.__lshift___Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
@@ -517,7 +478,7 @@ def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __rshift___Tensor_forms.get(key)
     if form is None:
-        form = __rshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+        form = __rshift___Tensor_forms.learn(key, metas.__rshift___Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
@@ -532,7 +493,7 @@ def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __rshift___Scalar_forms.get(key)
     if form is None:
-        form = __rshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
+        form = __rshift___Scalar_forms.learn(key, metas.__rshift___Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
@@ -549,7 +510,7 @@ def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_and_default_forms.get(key)
         if form is None:
-            form = logical_and_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = logical_and_default_forms.learn(key, metas.logical_and_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.logical_and(self_, other_), self_, other_)
@@ -603,7 +564,7 @@ def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_or_default_forms.get(key)
         if form is None:
-            form = logical_or_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = logical_or_default_forms.learn(key, metas.logical_or_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.logical_or(self_, other_), self_, other_)
@@ -657,7 +618,7 @@ def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_xor_default_forms.get(key)
         if form is None:
-            form = logical_xor_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = logical_xor_default_forms.learn(key, metas.logical_xor_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.logical_xor(self_, other_), self_, other_)
@@ -710,7 +671,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = bitwise_not_default_forms.get(key)
         if form is None:
-            form = bitwise_not_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer"), self_)
+            form = bitwise_not_default_forms.learn(key, metas.bitwise_not_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.invert(self_), self_)
@@ -762,7 +723,7 @@ def logical_not_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = logical_not_default_forms.get(key)
         if form is None:
-            form = logical_not_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+            form = logical_not_default_forms.learn(key, metas.logical_not_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.logical_not(self_), self_)
@@ -812,7 +773,7 @@ def isnan_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isnan_default_forms.get(key)
         if form is None:
-            form = isnan_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+            form = isnan_default_forms.learn(key, metas.isnan_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.not_equal(self_, self_), self_)
@@ -862,7 +823,7 @@ def isfinite(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isfinite_forms.get(key)
         if form is None:
-            form = isfinite_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+            form = isfinite_forms.learn(key, metas.isfinite(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.isfinite(self_), self_)
@@ -911,7 +872,7 @@ def isinf_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = isinf_default_forms.get(key)
     if form is None:
-        form = isinf_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        form = isinf_default_forms.learn(key, metas.isinf_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.isinf(np, self_), self_)
@@ -931,11 +892,7 @@ def isposinf_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isposinf_default_forms.get(key)
         if form is None:
-            form = isposinf_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
-                self_,
-            )
+            form = isposinf_default_forms.learn(key, metas.isposinf_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, isposinf_default_of_arrays(self_), self_)
@@ -991,11 +948,7 @@ def isneginf_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isneginf_default_forms.get(key)
         if form is None:
-            form = isneginf_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
-                self_,
-            )
+            form = isneginf_default_forms.learn(key, metas.isneginf_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, isneginf_default_of_arrays(self_), self_)
@@ -1046,7 +999,7 @@ def isreal(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = isreal_forms.get(key)
     if form is None:
-        form = isreal_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        form = isreal_forms.learn(key, metas.isreal(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.isreal(np, self_), self_)
@@ -1061,11 +1014,7 @@ def signbit_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = signbit_default_forms.get(key)
     if form is None:
-        form = signbit_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
-            self_,
-        )
+        form = signbit_default_forms.learn(key, metas.signbit_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.signbit(np, self_), self_)
@@ -1082,7 +1031,7 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = eq_Tensor_forms.get(key)
         if form is None:
-            form = eq_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = eq_Tensor_forms.learn(key, metas.eq_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.equal(self_, other_), self_, other_)
@@ -1135,7 +1084,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = eq_Scalar_forms.get(key)
         if form is None:
-            form = eq_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
+            form = eq_Scalar_forms.learn(key, metas.eq_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.equal(self_, other), self_)
@@ -1188,7 +1137,7 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ne_Tensor_forms.get(key)
         if form is None:
-            form = ne_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = ne_Tensor_forms.learn(key, metas.ne_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.not_equal(self_, other_), self_, other_)
@@ -1241,7 +1190,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ne_Scalar_forms.get(key)
         if form is None:
-            form = ne_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
+            form = ne_Scalar_forms.learn(key, metas.ne_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.not_equal(self_, other), self_)
@@ -1294,12 +1243,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lt_Tensor_forms.get(key)
         if form is None:
-            form = lt_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = lt_Tensor_forms.learn(key, metas.lt_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.less(self_, other_), self_, other_)
@@ -1352,12 +1296,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = lt_Scalar_forms.get(key)
         if form is None:
-            form = lt_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
+            form = lt_Scalar_forms.learn(key, metas.lt_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.less(self_, other), self_)
@@ -1410,12 +1349,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = le_Tensor_forms.get(key)
         if form is None:
-            form = le_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = le_Tensor_forms.learn(key, metas.le_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.less_equal(self_, other_), self_, other_)
@@ -1468,12 +1402,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = le_Scalar_forms.get(key)
         if form is None:
-            form = le_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
+            form = le_Scalar_forms.learn(key, metas.le_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.less_equal(self_, other), self_)
@@ -1526,12 +1455,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gt_Tensor_forms.get(key)
         if form is None:
-            form = gt_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = gt_Tensor_forms.learn(key, metas.gt_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.greater(self_, other_), self_, other_)
@@ -1584,12 +1508,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = gt_Scalar_forms.get(key)
         if form is None:
-            form = gt_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
+            form = gt_Scalar_forms.learn(key, metas.gt_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.greater(self_, other), self_)
@@ -1642,12 +1561,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ge_Tensor_forms.get(key)
         if form is None:
-            form = ge_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = ge_Tensor_forms.learn(key, metas.ge_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.greater_equal(self_, other_), self_, other_)
@@ -1700,12 +1614,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ge_Scalar_forms.get(key)
         if form is None:
-            form = ge_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
+            form = ge_Scalar_forms.learn(key, metas.ge_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.greater_equal(self_, other), self_)
@@ -1766,7 +1675,7 @@ def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: b
     if form is None:
         form = isin_Tensor_Tensor_forms.learn(
             key,
-            rules.membership(elements_, test_elements_),
+            metas.isin_Tensor_Tensor(elements_, test_elements_),
             elements_,
             test_elements_,
         )
@@ -1789,7 +1698,12 @@ def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool,
     key = (elements_.shape, elements_.strides, elements_.dtype, type(test_element), test_element)
     form = isin_Tensor_Scalar_forms.get(key)
     if form is None:
-        form = isin_Tensor_Scalar_forms.learn(key, rules.membership(elements_, test_element), elements_, test_element)
+        form = isin_Tensor_Scalar_forms.learn(
+            key,
+            metas.isin_Tensor_Scalar(elements_, test_element),
+            elements_,
+            test_element,
+        )
     if form.casts:
         elements_, test_element = cast_operands(form, (elements_, test_element))
     return known_result(form, elementary_kernels.isin(np, elements_, test_element, assume_unique, invert), elements_)
@@ -1804,7 +1718,12 @@ def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool,
     key = (type(element), element, test_elements_.shape, test_elements_.strides, test_elements_.dtype)
     form = isin_Scalar_Tensor_forms.get(key)
     if form is None:
-        form = isin_Scalar_Tensor_forms.learn(key, rules.membership(element, test_elements_), element, test_elements_)
+        form = isin_Scalar_Tensor_forms.learn(
+            key,
+            metas.isin_Scalar_Tensor(element, test_elements_),
+            element,
+            test_elements_,
+        )
     if form.casts:
         element, test_elements_ = cast_operands(form, (element, test_elements_))
     return known_result(
@@ -1831,7 +1750,7 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_and_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_and_Tensor(self_, other_)
             bitwise_and_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1855,7 +1774,7 @@ def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_and__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_and_Tensor(self_, other_)
             bitwise_and__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1898,7 +1817,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_and_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_and_Scalar(self_, other)
             bitwise_and_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -1921,7 +1840,7 @@ def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_and__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_and_Scalar(self_, other)
             bitwise_and__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -1944,7 +1863,7 @@ def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
         key = (type(self), self, other_.shape, other_.strides, other_.dtype)
         form = bitwise_and_Scalar_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self, other_, accepts="bool integer")
+            plan = metas.bitwise_and_Scalar_Tensor(self, other_)
             bitwise_and_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
         else:
             plan = Plan(form, (self, other_))
@@ -1968,7 +1887,7 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_or_Tensor(self_, other_)
             bitwise_or_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1992,7 +1911,7 @@ def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_or_Tensor(self_, other_)
             bitwise_or__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2035,7 +1954,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_or_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_or_Scalar(self_, other)
             bitwise_or_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2058,7 +1977,7 @@ def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_or__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_or_Scalar(self_, other)
             bitwise_or__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2081,7 +2000,7 @@ def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tenso
         key = (type(self), self, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or_Scalar_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self, other_, accepts="bool integer")
+            plan = metas.bitwise_or_Scalar_Tensor(self, other_)
             bitwise_or_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
         else:
             plan = Plan(form, (self, other_))
@@ -2105,7 +2024,7 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_xor_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_xor_Tensor(self_, other_)
             bitwise_xor_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2129,7 +2048,7 @@ def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_xor__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_xor_Tensor(self_, other_)
             bitwise_xor__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2172,7 +2091,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_xor_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_xor_Scalar(self_, other)
             bitwise_xor_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2195,7 +2114,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_xor__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_xor_Scalar(self_, other)
             bitwise_xor__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2218,7 +2137,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
         key = (type(self), self, other_.shape, other_.strides, other_.dtype)
         form = bitwise_xor_Scalar_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self, other_, accepts="bool integer")
+            plan = metas.bitwise_xor_Scalar_Tensor(self, other_)
             bitwise_xor_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
         else:
             plan = Plan(form, (self, other_))
@@ -2241,7 +2160,7 @@ def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> T
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_left_shift_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.bitwise_left_shift_Tensor(self_, other_)
         bitwise_left_shift_Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2261,7 +2180,7 @@ def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_left_shift__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.bitwise_left_shift_Tensor(self_, other_)
         bitwise_left_shift__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2282,7 +2201,7 @@ def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) 
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = bitwise_left_shift_Tensor_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.bitwise_left_shift_Tensor_Scalar(self_, other)
         bitwise_left_shift_Tensor_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2301,7 +2220,7 @@ def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = bitwise_left_shift__Tensor_Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.bitwise_left_shift_Tensor_Scalar(self_, other)
         bitwise_left_shift__Tensor_Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2322,7 +2241,7 @@ def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) 
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = bitwise_left_shift_Scalar_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, accepts="integer")
+        plan = metas.bitwise_left_shift_Scalar_Tensor(self, other_)
         bitwise_left_shift_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -2342,7 +2261,7 @@ def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> 
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_right_shift_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.bitwise_right_shift_Tensor(self_, other_)
         bitwise_right_shift_Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2362,7 +2281,7 @@ def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_right_shift__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.bitwise_right_shift_Tensor(self_, other_)
         bitwise_right_shift__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2383,7 +2302,7 @@ def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor)
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = bitwise_right_shift_Tensor_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.bitwise_right_shift_Tensor_Scalar(self_, other)
         bitwise_right_shift_Tensor_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2404,7 +2323,7 @@ def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = bitwise_right_shift__Tensor_Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.bitwise_right_shift_Tensor_Scalar(self_, other)
         bitwise_right_shift__Tensor_Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2425,7 +2344,7 @@ def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor)
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = bitwise_right_shift_Scalar_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, accepts="integer")
+        plan = metas.bitwise_right_shift_Scalar_Tensor(self, other_)
         bitwise_right_shift_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -2445,7 +2364,7 @@ def __lshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __lshift___Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.__lshift___Tensor(self_, other_)
         __lshift___Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2465,7 +2384,7 @@ def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __ilshift___Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.__lshift___Tensor(self_, other_)
         __ilshift___Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2484,7 +2403,7 @@ def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __lshift___Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.__lshift___Scalar(self_, other)
         __lshift___Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2503,7 +2422,7 @@ def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __ilshift___Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.__lshift___Scalar(self_, other)
         __ilshift___Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2523,7 +2442,7 @@ def __rshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __rshift___Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.__rshift___Tensor(self_, other_)
         __rshift___Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2543,7 +2462,7 @@ def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __irshift___Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.__rshift___Tensor(self_, other_)
         __irshift___Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2562,7 +2481,7 @@ def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __rshift___Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.__rshift___Scalar(self_, other)
         __rshift___Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2581,7 +2500,7 @@ def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __irshift___Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.__rshift___Scalar(self_, other)
         __irshift___Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2602,7 +2521,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_and_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_and_default(self_, other_)
             logical_and_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2626,7 +2545,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_and__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_and_default(self_, other_)
             logical_and__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2669,7 +2588,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_or_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_or_default(self_, other_)
             logical_or_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2693,7 +2612,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_or__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_or_default(self_, other_)
             logical_or__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2736,7 +2655,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_xor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_xor_default(self_, other_)
             logical_xor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2760,7 +2679,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_xor__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_xor_default(self_, other_)
             logical_xor__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2802,7 +2721,7 @@ def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = bitwise_not_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="bool integer")
+            plan = metas.bitwise_not_default(self_)
             bitwise_not_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2825,7 +2744,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = bitwise_not__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="bool integer")
+            plan = metas.bitwise_not_default(self_)
             bitwise_not__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2862,7 +2781,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = logical_not_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool")
+            plan = metas.logical_not_default(self_)
             logical_not_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2885,7 +2804,7 @@ def logical_not_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = logical_not__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool")
+            plan = metas.logical_not_default(self_)
             logical_not__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2920,7 +2839,7 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isnan_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool")
+            plan = metas.isnan_default(self_)
             isnan_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2942,7 +2861,7 @@ def isinf_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = isinf_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="bool")
+        plan = metas.isinf_default(self_)
         isinf_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2962,7 +2881,7 @@ def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isposinf_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+            plan = metas.isposinf_default(self_)
             isposinf_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2985,7 +2904,7 @@ def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isneginf_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+            plan = metas.isneginf_default(self_)
             isneginf_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3007,7 +2926,7 @@ def signbit_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = signbit_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+        plan = metas.signbit_default(self_)
         signbit_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3028,7 +2947,7 @@ def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = eq_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.eq_Tensor(self_, other_)
             eq_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3052,7 +2971,7 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = eq__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.eq_Tensor(self_, other_)
             eq__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3094,7 +3013,7 @@ def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = eq_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool")
+            plan = metas.eq_Scalar(self_, other)
             eq_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3117,7 +3036,7 @@ def eq__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = eq__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool")
+            plan = metas.eq_Scalar(self_, other)
             eq__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3155,7 +3074,7 @@ def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ne_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.ne_Tensor(self_, other_)
             ne_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3179,7 +3098,7 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ne__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.ne_Tensor(self_, other_)
             ne__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3221,7 +3140,7 @@ def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ne_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool")
+            plan = metas.ne_Scalar(self_, other)
             ne_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3244,7 +3163,7 @@ def ne__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ne__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool")
+            plan = metas.ne_Scalar(self_, other)
             ne__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3282,7 +3201,7 @@ def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lt_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.lt_Tensor(self_, other_)
             lt_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3306,7 +3225,7 @@ def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lt__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.lt_Tensor(self_, other_)
             lt__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3349,7 +3268,7 @@ def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = lt_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.lt_Scalar(self_, other)
             lt_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3372,7 +3291,7 @@ def lt__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = lt__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.lt_Scalar(self_, other)
             lt__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3410,7 +3329,7 @@ def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = le_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.le_Tensor(self_, other_)
             le_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3434,7 +3353,7 @@ def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = le__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.le_Tensor(self_, other_)
             le__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3477,7 +3396,7 @@ def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = le_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.le_Scalar(self_, other)
             le_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3500,7 +3419,7 @@ def le__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = le__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.le_Scalar(self_, other)
             le__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3538,7 +3457,7 @@ def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gt_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.gt_Tensor(self_, other_)
             gt_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3562,7 +3481,7 @@ def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gt__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.gt_Tensor(self_, other_)
             gt__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3605,7 +3524,7 @@ def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = gt_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.gt_Scalar(self_, other)
             gt_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3628,7 +3547,7 @@ def gt__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = gt__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.gt_Scalar(self_, other)
             gt__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3666,7 +3585,7 @@ def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ge_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.ge_Tensor(self_, other_)
             ge_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3690,7 +3609,7 @@ def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ge__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.ge_Tensor(self_, other_)
             ge__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3733,7 +3652,7 @@ def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ge_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.ge_Scalar(self_, other)
             ge_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3756,7 +3675,7 @@ def ge__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ge__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.ge_Scalar(self_, other)
             ge__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3807,7 +3726,7 @@ def isin_Tensor_Tensor_out(
     )
     form = isin_Tensor_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.membership(elements_, test_elements_)
+        plan = metas.isin_Tensor_Tensor(elements_, test_elements_)
         isin_Tensor_Tensor_out_forms.learn_plan(key, plan, elements_, test_elements_)
     else:
         plan = Plan(form, (elements_, test_elements_))
@@ -3833,7 +3752,7 @@ def isin_Tensor_Scalar_out(
     key = (elements_.shape, elements_.strides, elements_.dtype, type(test_element), test_element)
     form = isin_Tensor_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.membership(elements_, test_element)
+        plan = metas.isin_Tensor_Scalar(elements_, test_element)
         isin_Tensor_Scalar_out_forms.learn_plan(key, plan, elements_, test_element)
     else:
         plan = Plan(form, (elements_, test_element))
@@ -3859,7 +3778,7 @@ def isin_Scalar_Tensor_out(
     key = (type(element), element, test_elements_.shape, test_elements_.strides, test_elements_.dtype)
     form = isin_Scalar_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.membership(element, test_elements_)
+        plan = metas.isin_Scalar_Tensor(element, test_elements_)
         isin_Scalar_Tensor_out_forms.learn_plan(key, plan, element, test_elements_)
     else:
         plan = Plan(form, (element, test_elements_))

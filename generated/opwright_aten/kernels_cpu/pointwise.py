@@ -18,11 +18,12 @@ from opwright.abi import (
     known_result,
     name_kernel,
     plain_dtypes,
-    rules,
     wrap,
 )
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import indexing as indexing_kernels
+
+from ..metas import pointwise as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
@@ -47,7 +48,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add_Tensor_forms.get(key)
         if form is None:
-            form = add_Tensor_forms.learn(key, rules.pointwise(self_, other_, alpha=alpha), self_, other_)
+            form = add_Tensor_forms.learn(key, metas.add_Tensor(self_, other_, alpha), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, add_Tensor_of_arrays(self_, other_, alpha), self_, other_)
@@ -104,7 +105,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add_Scalar_forms.get(key)
         if form is None:
-            form = add_Scalar_forms.learn(key, rules.pointwise(self_, other, alpha=alpha), self_, other)
+            form = add_Scalar_forms.learn(key, metas.add_Scalar(self_, other, alpha), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, add_Scalar_of_arrays(self_, other, alpha), self_)
@@ -166,12 +167,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = sub_Tensor_forms.get(key)
         if form is None:
-            form = sub_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex"),
-                self_,
-                other_,
-            )
+            form = sub_Tensor_forms.learn(key, metas.sub_Tensor(self_, other_, alpha), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, sub_Tensor_of_arrays(self_, other_, alpha), self_, other_)
@@ -228,12 +224,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = sub_Scalar_forms.get(key)
         if form is None:
-            form = sub_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex"),
-                self_,
-                other,
-            )
+            form = sub_Scalar_forms.learn(key, metas.sub_Scalar(self_, other, alpha), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, sub_Scalar_of_arrays(self_, other, alpha), self_)
@@ -295,12 +286,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = rsub_Tensor_forms.get(key)
         if form is None:
-            form = rsub_Tensor_forms.learn(
-                key,
-                rules.pointwise(other_, self_, alpha=alpha, accepts_operands="integer floating complex"),
-                other_,
-                self_,
-            )
+            form = rsub_Tensor_forms.learn(key, metas.rsub_Tensor(self_, other_, alpha), other_, self_)
         if form.casts:
             other_, self_ = cast_operands(form, (other_, self_))
         return known_result(form, rsub_Tensor_of_arrays(self_, other_, alpha), self_, other_)
@@ -357,12 +343,7 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = rsub_Scalar_forms.get(key)
         if form is None:
-            form = rsub_Scalar_forms.learn(
-                key,
-                rules.pointwise(other, self_, alpha=alpha, accepts_operands="integer floating complex"),
-                other,
-                self_,
-            )
+            form = rsub_Scalar_forms.learn(key, metas.rsub_Scalar(self_, other, alpha), other, self_)
         if form.casts:
             other, self_ = cast_operands(form, (other, self_))
         return known_result(form, rsub_Scalar_of_arrays(self_, other, alpha), self_)
@@ -420,7 +401,7 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul_Tensor_forms.get(key)
         if form is None:
-            form = mul_Tensor_forms.learn(key, rules.pointwise(self_, other_, exact_scalars=True), self_, other_)
+            form = mul_Tensor_forms.learn(key, metas.mul_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.multiply(self_, other_), self_, other_)
@@ -473,7 +454,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = mul_Scalar_forms.get(key)
         if form is None:
-            form = mul_Scalar_forms.learn(key, rules.pointwise(self_, other, exact_scalars=True), self_, other)
+            form = mul_Scalar_forms.learn(key, metas.mul_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.multiply(self_, other), self_)
@@ -526,12 +507,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = div_Tensor_forms.get(key)
         if form is None:
-            form = div_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True),
-                self_,
-                other_,
-            )
+            form = div_Tensor_forms.learn(key, metas.div_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.true_divide(self_, other_), self_, other_)
@@ -588,12 +564,7 @@ def div_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = div_Scalar_forms.get(key)
         if form is None:
-            form = div_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True),
-                self_,
-                other,
-            )
+            form = div_Scalar_forms.learn(key, metas.div_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.true_divide(self_, other), self_)
@@ -649,7 +620,7 @@ def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> T
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, rounding_mode)
     form = div_Tensor_mode_forms.get(key)
     if form is None:
-        form = div_Tensor_mode_forms.learn(key, rules.divided(self_, other_, rounding_mode), self_, other_)
+        form = div_Tensor_mode_forms.learn(key, metas.div_Tensor_mode(self_, other_, rounding_mode), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode), self_, other_)
@@ -665,7 +636,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, rounding_mode)
     form = div__Tensor_mode_forms.get(key)
     if form is None:
-        plan = rules.divided(self_, other_, rounding_mode)
+        plan = metas.div_Tensor_mode(self_, other_, rounding_mode)
         div__Tensor_mode_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -685,7 +656,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, rounding_mode)
     form = div_out_mode_forms.get(key)
     if form is None:
-        plan = rules.divided(self_, other_, rounding_mode)
+        plan = metas.div_Tensor_mode(self_, other_, rounding_mode)
         div_out_mode_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -704,7 +675,7 @@ def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
     form = div_Scalar_mode_forms.get(key)
     if form is None:
-        form = div_Scalar_mode_forms.learn(key, rules.divided(self_, other, rounding_mode), self_, other)
+        form = div_Scalar_mode_forms.learn(key, metas.div_Scalar_mode(self_, other, rounding_mode), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other, rounding_mode), self_)
@@ -720,12 +691,7 @@ def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = floor_divide_default_forms.get(key)
     if form is None:
-        form = floor_divide_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="integer floating"),
-            self_,
-            other_,
-        )
+        form = floor_divide_default_forms.learn(key, metas.floor_divide_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.floor_divide(np, self_, other_), self_, other_)
@@ -741,7 +707,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = floor_divide__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.floor_divide_default(self_, other_)
         floor_divide__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -761,7 +727,7 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = floor_divide_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.floor_divide_default(self_, other_)
         floor_divide_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -780,12 +746,7 @@ def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = floor_divide_Scalar_forms.get(key)
     if form is None:
-        form = floor_divide_Scalar_forms.learn(
-            key,
-            rules.pointwise(self_, other, accepts="integer floating"),
-            self_,
-            other,
-        )
+        form = floor_divide_Scalar_forms.learn(key, metas.floor_divide_Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, arithmetic_kernels.floor_divide(np, self_, other), self_)
@@ -801,12 +762,7 @@ def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = remainder_Tensor_forms.get(key)
     if form is None:
-        form = remainder_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="integer floating"),
-            self_,
-            other_,
-        )
+        form = remainder_Tensor_forms.learn(key, metas.remainder_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.remainder(np, self_, other_), self_, other_)
@@ -821,12 +777,7 @@ def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = remainder_Scalar_forms.get(key)
     if form is None:
-        form = remainder_Scalar_forms.learn(
-            key,
-            rules.pointwise(self_, other, accepts="integer floating"),
-            self_,
-            other,
-        )
+        form = remainder_Scalar_forms.learn(key, metas.remainder_Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, arithmetic_kernels.remainder(np, self_, other), self_)
@@ -841,12 +792,7 @@ def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = remainder_Scalar_Tensor_forms.get(key)
     if form is None:
-        form = remainder_Scalar_Tensor_forms.learn(
-            key,
-            rules.pointwise(self, other_, accepts="integer floating"),
-            self,
-            other_,
-        )
+        form = remainder_Scalar_Tensor_forms.learn(key, metas.remainder_Scalar_Tensor(self, other_), self, other_)
     if form.casts:
         self, other_ = cast_operands(form, (self, other_))
     return known_result(form, arithmetic_kernels.remainder(np, self, other_), other_)
@@ -862,12 +808,7 @@ def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow_Tensor_Tensor_forms.get(key)
     if form is None:
-        form = pow_Tensor_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, exponent_, accepts="integer floating complex"),
-            self_,
-            exponent_,
-        )
+        form = pow_Tensor_Tensor_forms.learn(key, metas.pow_Tensor_Tensor(self_, exponent_), self_, exponent_)
     if form.casts:
         self_, exponent_ = cast_operands(form, (self_, exponent_))
     return known_result(form, arithmetic_kernels.power(np, self_, exponent_), self_, exponent_)
@@ -883,7 +824,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, exponent_, accepts="integer floating complex")
+        plan = metas.pow_Tensor_Tensor(self_, exponent_)
         pow__Tensor_forms.learn_plan(key, plan, self_, exponent_)
     else:
         plan = Plan(form, (self_, exponent_))
@@ -903,7 +844,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
     key = (self_.shape, self_.strides, self_.dtype, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow_Tensor_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, exponent_, accepts="integer floating complex")
+        plan = metas.pow_Tensor_Tensor(self_, exponent_)
         pow_Tensor_Tensor_out_forms.learn_plan(key, plan, self_, exponent_)
     else:
         plan = Plan(form, (self_, exponent_))
@@ -922,7 +863,7 @@ def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(exponent), exponent)
     form = pow_Tensor_Scalar_forms.get(key)
     if form is None:
-        form = pow_Tensor_Scalar_forms.learn(key, rules.power_to_number(self_, exponent), self_, exponent)
+        form = pow_Tensor_Scalar_forms.learn(key, metas.pow_Tensor_Scalar(self_, exponent), self_, exponent)
     if form.casts:
         self_, exponent = cast_operands(form, (self_, exponent))
     return known_result(form, arithmetic_kernels.power_scalar(np, self_, exponent), self_)
@@ -937,7 +878,7 @@ def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(exponent), exponent)
     form = pow__Scalar_forms.get(key)
     if form is None:
-        plan = rules.power_to_number(self_, exponent)
+        plan = metas.pow_Tensor_Scalar(self_, exponent)
         pow__Scalar_forms.learn_plan(key, plan, self_, exponent)
     else:
         plan = Plan(form, (self_, exponent))
@@ -956,7 +897,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(exponent), exponent)
     form = pow_Tensor_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.power_to_number(self_, exponent)
+        plan = metas.pow_Tensor_Scalar(self_, exponent)
         pow_Tensor_Scalar_out_forms.learn_plan(key, plan, self_, exponent)
     else:
         plan = Plan(form, (self_, exponent))
@@ -975,7 +916,7 @@ def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
     key = (type(self), self, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow_Scalar_forms.get(key)
     if form is None:
-        form = pow_Scalar_forms.learn(key, rules.power_of_number(self, exponent_), self, exponent_)
+        form = pow_Scalar_forms.learn(key, metas.pow_Scalar(self, exponent_), self, exponent_)
     if form.casts:
         self, exponent_ = cast_operands(form, (self, exponent_))
     return known_result(form, arithmetic_kernels.power(np, self, exponent_), exponent_)
@@ -992,12 +933,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = maximum_default_forms.get(key)
         if form is None:
-            form = maximum_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = maximum_default_forms.learn(key, metas.maximum_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.maximum(self_, other_), self_, other_)
@@ -1051,12 +987,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = minimum_default_forms.get(key)
         if form is None:
-            form = minimum_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = minimum_default_forms.learn(key, metas.minimum_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.minimum(self_, other_), self_, other_)
@@ -1110,12 +1041,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = atan2_default_forms.get(key)
         if form is None:
-            form = atan2_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
-                self_,
-                other_,
-            )
+            form = atan2_default_forms.learn(key, metas.atan2_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.arctan2(self_, other_), self_, other_)
@@ -1171,7 +1097,7 @@ def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
     form = clamp_default_forms.get(key)
     if form is None:
-        form = clamp_default_forms.learn(key, rules.clamped(self_, min, max), self_, min, max)
+        form = clamp_default_forms.learn(key, metas.clamp_default(self_, min, max), self_, min, max)
     if form.casts:
         self_, min, max = cast_operands(form, (self_, min, max))
     return known_result(form, arithmetic_kernels.clamp(np, self_, min, max), self_)
@@ -1194,7 +1120,7 @@ def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor
     )
     form = clamp_Tensor_forms.get(key)
     if form is None:
-        form = clamp_Tensor_forms.learn(key, rules.clamped(self_, min_, max_), self_, min_, max_)
+        form = clamp_Tensor_forms.learn(key, metas.clamp_Tensor(self_, min_, max_), self_, min_, max_)
     if form.casts:
         self_, min_, max_ = cast_operands(form, (self_, min_, max_))
     return known_result(form, arithmetic_kernels.clamp(np, self_, min_, max_), self_, min_, max_)
@@ -1210,7 +1136,7 @@ def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = fmod_Tensor_forms.get(key)
     if form is None:
-        form = fmod_Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer floating"), self_, other_)
+        form = fmod_Tensor_forms.learn(key, metas.fmod_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.fmod(np, self_, other_), self_, other_)
@@ -1225,7 +1151,7 @@ def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = fmod_Scalar_forms.get(key)
     if form is None:
-        form = fmod_Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer floating"), self_, other)
+        form = fmod_Scalar_forms.learn(key, metas.fmod_Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, arithmetic_kernels.fmod(np, self_, other), self_)
@@ -1242,12 +1168,7 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = fmax_default_forms.get(key)
         if form is None:
-            form = fmax_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = fmax_default_forms.learn(key, metas.fmax_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.fmax(self_, other_), self_, other_)
@@ -1305,12 +1226,7 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = fmin_default_forms.get(key)
         if form is None:
-            form = fmin_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = fmin_default_forms.learn(key, metas.fmin_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.fmin(self_, other_), self_, other_)
@@ -1368,7 +1284,7 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypot_default_forms.get(key)
         if form is None:
-            form = hypot_default_forms.learn(key, rules.pointwise(self_, other_, accepts="floating"), self_, other_)
+            form = hypot_default_forms.learn(key, metas.hypot_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.hypot(self_, other_), self_, other_)
@@ -1426,12 +1342,7 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = copysign_Tensor_forms.get(key)
         if form is None:
-            form = copysign_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
-                self_,
-                other_,
-            )
+            form = copysign_Tensor_forms.learn(key, metas.copysign_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.copysign(self_, other_), self_, other_)
@@ -1488,12 +1399,7 @@ def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = copysign_Scalar_forms.get(key)
         if form is None:
-            form = copysign_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
-                self_,
-                other,
-            )
+            form = copysign_Scalar_forms.learn(key, metas.copysign_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.copysign(self_, other), self_)
@@ -1550,12 +1456,7 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = nextafter_default_forms.get(key)
         if form is None:
-            form = nextafter_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="no_opmath", accepts="floating"),
-                self_,
-                other_,
-            )
+            form = nextafter_default_forms.learn(key, metas.nextafter_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.nextafter(self_, other_), self_, other_)
@@ -1612,12 +1513,7 @@ def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
     form = heaviside_default_forms.get(key)
     if form is None:
-        form = heaviside_default_forms.learn(
-            key,
-            rules.same_dtypes(self_, values_, accepts="bool integer floating"),
-            self_,
-            values_,
-        )
+        form = heaviside_default_forms.learn(key, metas.heaviside_default(self_, values_), self_, values_)
     if form.casts:
         self_, values_ = cast_operands(form, (self_, values_))
     return known_result(form, arithmetic_kernels.heaviside(np, self_, values_), self_, values_)
@@ -1633,12 +1529,7 @@ def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = logaddexp_default_forms.get(key)
     if form is None:
-        form = logaddexp_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="floating complex"),
-            self_,
-            other_,
-        )
+        form = logaddexp_default_forms.learn(key, metas.logaddexp_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.logaddexp(np, self_, other_), self_, other_)
@@ -1655,12 +1546,7 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logaddexp2_default_forms.get(key)
         if form is None:
-            form = logaddexp2_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="floating"),
-                self_,
-                other_,
-            )
+            form = logaddexp2_default_forms.learn(key, metas.logaddexp2_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.logaddexp2(self_, other_), self_, other_)
@@ -1718,7 +1604,7 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gcd_default_forms.get(key)
         if form is None:
-            form = gcd_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+            form = gcd_default_forms.learn(key, metas.gcd_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.gcd(self_, other_), self_, other_)
@@ -1776,7 +1662,7 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lcm_default_forms.get(key)
         if form is None:
-            form = lcm_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+            form = lcm_default_forms.learn(key, metas.lcm_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.lcm(self_, other_), self_, other_)
@@ -1833,12 +1719,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(min), min)
         form = clamp_min_default_forms.get(key)
         if form is None:
-            form = clamp_min_default_forms.learn(
-                key,
-                rules.pointwise(self_, min, accepts="integer floating"),
-                self_,
-                min,
-            )
+            form = clamp_min_default_forms.learn(key, metas.clamp_min_default(self_, min), self_, min)
         if form.casts:
             self_, min = cast_operands(form, (self_, min))
         return known_result(form, np.maximum(self_, min), self_)
@@ -1891,12 +1772,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
         form = clamp_min_Tensor_forms.get(key)
         if form is None:
-            form = clamp_min_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, min_, accepts="bool integer floating"),
-                self_,
-                min_,
-            )
+            form = clamp_min_Tensor_forms.learn(key, metas.clamp_min_Tensor(self_, min_), self_, min_)
         if form.casts:
             self_, min_ = cast_operands(form, (self_, min_))
         return known_result(form, np.maximum(self_, min_), self_, min_)
@@ -1949,12 +1825,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(max), max)
         form = clamp_max_default_forms.get(key)
         if form is None:
-            form = clamp_max_default_forms.learn(
-                key,
-                rules.pointwise(self_, max, accepts="integer floating"),
-                self_,
-                max,
-            )
+            form = clamp_max_default_forms.learn(key, metas.clamp_max_default(self_, max), self_, max)
         if form.casts:
             self_, max = cast_operands(form, (self_, max))
         return known_result(form, np.minimum(self_, max), self_)
@@ -2007,12 +1878,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
         form = clamp_max_Tensor_forms.get(key)
         if form is None:
-            form = clamp_max_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, max_, accepts="bool integer floating"),
-                self_,
-                max_,
-            )
+            form = clamp_max_Tensor_forms.learn(key, metas.clamp_max_Tensor(self_, max_), self_, max_)
         if form.casts:
             self_, max_ = cast_operands(form, (self_, max_))
         return known_result(form, np.minimum(self_, max_), self_, max_)
@@ -2065,12 +1931,7 @@ def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
     form = lerp_Scalar_forms.get(key)
     if form is None:
-        form = lerp_Scalar_forms.learn(
-            key,
-            rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,)),
-            self_,
-            end_,
-        )
+        form = lerp_Scalar_forms.learn(key, metas.lerp_Scalar(self_, end_, weight), self_, end_)
     if form.casts:
         self_, end_ = cast_operands(form, (self_, end_))
     return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight), self_, end_)
@@ -2097,13 +1958,7 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     )
     form = lerp_Tensor_forms.get(key)
     if form is None:
-        form = lerp_Tensor_forms.learn(
-            key,
-            rules.same_dtypes(self_, end_, weight_, accepts="floating complex"),
-            self_,
-            end_,
-            weight_,
-        )
+        form = lerp_Tensor_forms.learn(key, metas.lerp_Tensor(self_, end_, weight_), self_, end_, weight_)
     if form.casts:
         self_, end_, weight_ = cast_operands(form, (self_, end_, weight_))
     return known_result(form, arithmetic_kernels.lerp(np, self_, end_, weight_), self_, end_, weight_)
@@ -2134,7 +1989,7 @@ def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
     if form is None:
         form = addcmul_default_forms.learn(
             key,
-            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex"),
+            metas.addcmul_default(self_, tensor1_, tensor2_, value),
             self_,
             tensor1_,
             tensor2_,
@@ -2175,7 +2030,7 @@ def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
     if form is None:
         form = addcdiv_default_forms.learn(
             key,
-            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex"),
+            metas.addcdiv_default(self_, tensor1_, tensor2_, value),
             self_,
             tensor1_,
             tensor2_,
@@ -2201,7 +2056,7 @@ def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = ldexp_Tensor_forms.get(key)
     if form is None:
-        form = ldexp_Tensor_forms.learn(key, rules.scaled(self_, other_), self_, other_)
+        form = ldexp_Tensor_forms.learn(key, metas.ldexp_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.ldexp(np, self_, other_), self_, other_)
@@ -2228,7 +2083,7 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     )
     form = where_self_forms.get(key)
     if form is None:
-        form = where_self_forms.learn(key, rules.where(condition_, self_, other_), condition_, self_, other_)
+        form = where_self_forms.learn(key, metas.where_self(condition_, self_, other_), condition_, self_, other_)
     if form.casts:
         condition_, self_, other_ = cast_operands(form, (condition_, self_, other_))
     return known_result(form, indexing_kernels.choose(np, condition_, self_, other_), condition_, self_, other_)
@@ -2253,7 +2108,13 @@ def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
     )
     form = where_ScalarSelf_forms.get(key)
     if form is None:
-        form = where_ScalarSelf_forms.learn(key, rules.where(condition_, self, other_), condition_, self, other_)
+        form = where_ScalarSelf_forms.learn(
+            key,
+            metas.where_ScalarSelf(condition_, self, other_),
+            condition_,
+            self,
+            other_,
+        )
     if form.casts:
         condition_, self, other_ = cast_operands(form, (condition_, self, other_))
     return known_result(form, indexing_kernels.choose(np, condition_, self, other_), condition_, other_)
@@ -2278,7 +2139,13 @@ def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
     )
     form = where_ScalarOther_forms.get(key)
     if form is None:
-        form = where_ScalarOther_forms.learn(key, rules.where(condition_, self_, other), condition_, self_, other)
+        form = where_ScalarOther_forms.learn(
+            key,
+            metas.where_ScalarOther(condition_, self_, other),
+            condition_,
+            self_,
+            other,
+        )
     if form.casts:
         condition_, self_, other = cast_operands(form, (condition_, self_, other))
     return known_result(form, indexing_kernels.choose(np, condition_, self_, other), condition_, self_)
@@ -2293,7 +2160,7 @@ def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
     key = (condition_.shape, condition_.strides, condition_.dtype, type(self), self, type(other), other)
     form = where_Scalar_forms.get(key)
     if form is None:
-        form = where_Scalar_forms.learn(key, rules.where(condition_, self, other), condition_, self, other)
+        form = where_Scalar_forms.learn(key, metas.where_Scalar(condition_, self, other), condition_, self, other)
     if form.casts:
         condition_, self, other = cast_operands(form, (condition_, self, other))
     return known_result(form, indexing_kernels.choose(np, condition_, self, other), condition_)
@@ -2310,7 +2177,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
+            plan = metas.add_Tensor(self_, other_, alpha)
             add_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2341,7 +2208,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
+            plan = metas.add_Tensor(self_, other_, alpha)
             add__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2392,7 +2259,7 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
+            plan = metas.add_Scalar(self_, other, alpha)
             add_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2422,7 +2289,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
+            plan = metas.add_Scalar(self_, other, alpha)
             add__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2472,7 +2339,7 @@ def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = sub_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.sub_Tensor(self_, other_, alpha)
             sub_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2503,7 +2370,7 @@ def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = sub__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.sub_Tensor(self_, other_, alpha)
             sub__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2555,7 +2422,7 @@ def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = sub_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.sub_Scalar(self_, other, alpha)
             sub_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2585,7 +2452,7 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = sub__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.sub_Scalar(self_, other, alpha)
             sub__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2635,7 +2502,7 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Ten
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = rsub_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(other_, self_, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.rsub_Tensor(self_, other_, alpha)
             rsub_Tensor_out_forms.learn_plan(key, plan, other_, self_)
         else:
             plan = Plan(form, (other_, self_))
@@ -2665,7 +2532,7 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = rsub_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(other, self_, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.rsub_Scalar(self_, other, alpha)
             rsub_Scalar_out_forms.learn_plan(key, plan, other, self_)
         else:
             plan = Plan(form, (other, self_))
@@ -2696,7 +2563,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, exact_scalars=True)
+            plan = metas.mul_Tensor(self_, other_)
             mul_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2720,7 +2587,7 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, exact_scalars=True)
+            plan = metas.mul_Tensor(self_, other_)
             mul__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2762,7 +2629,7 @@ def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = mul_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, exact_scalars=True)
+            plan = metas.mul_Scalar(self_, other)
             mul_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2785,7 +2652,7 @@ def mul__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = mul__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, exact_scalars=True)
+            plan = metas.mul_Scalar(self_, other)
             mul__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2823,7 +2690,7 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = div_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
+            plan = metas.div_Tensor(self_, other_)
             div_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2847,7 +2714,7 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = div__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
+            plan = metas.div_Tensor(self_, other_)
             div__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2890,7 +2757,7 @@ def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = div_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
+            plan = metas.div_Scalar(self_, other)
             div_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2913,7 +2780,7 @@ def div__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = div__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
+            plan = metas.div_Scalar(self_, other)
             div__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2949,7 +2816,7 @@ def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out
     key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
     form = div_Scalar_mode_out_forms.get(key)
     if form is None:
-        plan = rules.divided(self_, other, rounding_mode)
+        plan = metas.div_Scalar_mode(self_, other, rounding_mode)
         div_Scalar_mode_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2968,7 +2835,7 @@ def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Ten
     key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
     form = div__Scalar_mode_forms.get(key)
     if form is None:
-        plan = rules.divided(self_, other, rounding_mode)
+        plan = metas.div_Scalar_mode(self_, other, rounding_mode)
         div__Scalar_mode_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2987,7 +2854,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = floor_divide_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.floor_divide_Scalar(self_, other)
         floor_divide_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -3006,7 +2873,7 @@ def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = floor_divide__Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.floor_divide_Scalar(self_, other)
         floor_divide__Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -3026,7 +2893,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = remainder_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.remainder_Tensor(self_, other_)
         remainder_Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -3046,7 +2913,7 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = remainder__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.remainder_Tensor(self_, other_)
         remainder__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -3065,7 +2932,7 @@ def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = remainder_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.remainder_Scalar(self_, other)
         remainder_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -3084,7 +2951,7 @@ def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = remainder__Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.remainder_Scalar(self_, other)
         remainder__Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -3103,7 +2970,7 @@ def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = remainder_Scalar_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, accepts="integer floating")
+        plan = metas.remainder_Scalar_Tensor(self, other_)
         remainder_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -3122,7 +2989,7 @@ def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
     key = (type(self), self, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.power_of_number(self, exponent_)
+        plan = metas.pow_Scalar(self, exponent_)
         pow_Scalar_out_forms.learn_plan(key, plan, self, exponent_)
     else:
         plan = Plan(form, (self, exponent_))
@@ -3143,7 +3010,7 @@ def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = maximum_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            plan = metas.maximum_default(self_, other_)
             maximum_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3167,7 +3034,7 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = minimum_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            plan = metas.minimum_default(self_, other_)
             minimum_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3191,7 +3058,7 @@ def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = atan2_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            plan = metas.atan2_default(self_, other_)
             atan2_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3215,7 +3082,7 @@ def atan2_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = atan2__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            plan = metas.atan2_default(self_, other_)
             atan2__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3257,7 +3124,7 @@ def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
     form = clamp_out_forms.get(key)
     if form is None:
-        plan = rules.clamped(self_, min, max)
+        plan = metas.clamp_default(self_, min, max)
         clamp_out_forms.learn_plan(key, plan, self_, min, max)
     else:
         plan = Plan(form, (self_, min, max))
@@ -3276,7 +3143,7 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
     form = clamp__default_forms.get(key)
     if form is None:
-        plan = rules.clamped(self_, min, max)
+        plan = metas.clamp_default(self_, min, max)
         clamp__default_forms.learn_plan(key, plan, self_, min, max)
     else:
         plan = Plan(form, (self_, min, max))
@@ -3303,7 +3170,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     )
     form = clamp_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.clamped(self_, min_, max_)
+        plan = metas.clamp_Tensor(self_, min_, max_)
         clamp_Tensor_out_forms.learn_plan(key, plan, self_, min_, max_)
     else:
         plan = Plan(form, (self_, min_, max_))
@@ -3330,7 +3197,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     )
     form = clamp__Tensor_forms.get(key)
     if form is None:
-        plan = rules.clamped(self_, min_, max_)
+        plan = metas.clamp_Tensor(self_, min_, max_)
         clamp__Tensor_forms.learn_plan(key, plan, self_, min_, max_)
     else:
         plan = Plan(form, (self_, min_, max_))
@@ -3350,7 +3217,7 @@ def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = fmod_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.fmod_Tensor(self_, other_)
         fmod_Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -3370,7 +3237,7 @@ def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = fmod__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.fmod_Tensor(self_, other_)
         fmod__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -3389,7 +3256,7 @@ def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = fmod_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.fmod_Scalar(self_, other)
         fmod_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -3408,7 +3275,7 @@ def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = fmod__Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.fmod_Scalar(self_, other)
         fmod__Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -3429,7 +3296,7 @@ def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = fmax_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            plan = metas.fmax_default(self_, other_)
             fmax_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3453,7 +3320,7 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = fmin_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            plan = metas.fmin_default(self_, other_)
             fmin_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3477,7 +3344,7 @@ def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypot_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="floating")
+            plan = metas.hypot_default(self_, other_)
             hypot_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3501,7 +3368,7 @@ def hypot_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypot__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="floating")
+            plan = metas.hypot_default(self_, other_)
             hypot__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3545,7 +3412,7 @@ def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = copysign_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            plan = metas.copysign_Tensor(self_, other_)
             copysign_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3569,7 +3436,7 @@ def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = copysign__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            plan = metas.copysign_Tensor(self_, other_)
             copysign__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3612,7 +3479,7 @@ def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = copysign_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+            plan = metas.copysign_Scalar(self_, other)
             copysign_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3635,7 +3502,7 @@ def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = copysign__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+            plan = metas.copysign_Scalar(self_, other)
             copysign__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3673,7 +3540,7 @@ def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = nextafter_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="no_opmath", accepts="floating")
+            plan = metas.nextafter_default(self_, other_)
             nextafter_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3697,7 +3564,7 @@ def nextafter_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = nextafter__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="no_opmath", accepts="floating")
+            plan = metas.nextafter_default(self_, other_)
             nextafter__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3740,7 +3607,7 @@ def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
     form = heaviside_out_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, values_, accepts="bool integer floating")
+        plan = metas.heaviside_default(self_, values_)
         heaviside_out_forms.learn_plan(key, plan, self_, values_)
     else:
         plan = Plan(form, (self_, values_))
@@ -3760,7 +3627,7 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
     form = heaviside__forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, values_, accepts="bool integer floating")
+        plan = metas.heaviside_default(self_, values_)
         heaviside__forms.learn_plan(key, plan, self_, values_)
     else:
         plan = Plan(form, (self_, values_))
@@ -3780,7 +3647,7 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = logaddexp_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="floating complex")
+        plan = metas.logaddexp_default(self_, other_)
         logaddexp_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -3801,7 +3668,7 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logaddexp2_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="floating")
+            plan = metas.logaddexp2_default(self_, other_)
             logaddexp2_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3825,7 +3692,7 @@ def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gcd_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="integer")
+            plan = metas.gcd_default(self_, other_)
             gcd_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3849,7 +3716,7 @@ def gcd_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gcd__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="integer")
+            plan = metas.gcd_default(self_, other_)
             gcd__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3893,7 +3760,7 @@ def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lcm_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="integer")
+            plan = metas.lcm_default(self_, other_)
             lcm_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3917,7 +3784,7 @@ def lcm_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lcm__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="integer")
+            plan = metas.lcm_default(self_, other_)
             lcm__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3960,7 +3827,7 @@ def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(min), min)
         form = clamp_min_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, min, accepts="integer floating")
+            plan = metas.clamp_min_default(self_, min)
             clamp_min_out_forms.learn_plan(key, plan, self_, min)
         else:
             plan = Plan(form, (self_, min))
@@ -3983,7 +3850,7 @@ def clamp_min__default(self: Tensor, min: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(min), min)
         form = clamp_min__default_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, min, accepts="integer floating")
+            plan = metas.clamp_min_default(self_, min)
             clamp_min__default_forms.learn_plan(key, plan, self_, min)
         else:
             plan = Plan(form, (self_, min))
@@ -4021,7 +3888,7 @@ def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
         form = clamp_min_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, min_, accepts="bool integer floating")
+            plan = metas.clamp_min_Tensor(self_, min_)
             clamp_min_Tensor_out_forms.learn_plan(key, plan, self_, min_)
         else:
             plan = Plan(form, (self_, min_))
@@ -4045,7 +3912,7 @@ def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
         form = clamp_min__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, min_, accepts="bool integer floating")
+            plan = metas.clamp_min_Tensor(self_, min_)
             clamp_min__Tensor_forms.learn_plan(key, plan, self_, min_)
         else:
             plan = Plan(form, (self_, min_))
@@ -4088,7 +3955,7 @@ def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(max), max)
         form = clamp_max_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, max, accepts="integer floating")
+            plan = metas.clamp_max_default(self_, max)
             clamp_max_out_forms.learn_plan(key, plan, self_, max)
         else:
             plan = Plan(form, (self_, max))
@@ -4111,7 +3978,7 @@ def clamp_max__default(self: Tensor, max: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(max), max)
         form = clamp_max__default_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, max, accepts="integer floating")
+            plan = metas.clamp_max_default(self_, max)
             clamp_max__default_forms.learn_plan(key, plan, self_, max)
         else:
             plan = Plan(form, (self_, max))
@@ -4149,7 +4016,7 @@ def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
         form = clamp_max_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, max_, accepts="bool integer floating")
+            plan = metas.clamp_max_Tensor(self_, max_)
             clamp_max_Tensor_out_forms.learn_plan(key, plan, self_, max_)
         else:
             plan = Plan(form, (self_, max_))
@@ -4173,7 +4040,7 @@ def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
         form = clamp_max__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, max_, accepts="bool integer floating")
+            plan = metas.clamp_max_Tensor(self_, max_)
             clamp_max__Tensor_forms.learn_plan(key, plan, self_, max_)
         else:
             plan = Plan(form, (self_, max_))
@@ -4216,7 +4083,7 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
     form = lerp_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,))
+        plan = metas.lerp_Scalar(self_, end_, weight)
         lerp_Scalar_out_forms.learn_plan(key, plan, self_, end_)
     else:
         plan = Plan(form, (self_, end_))
@@ -4236,7 +4103,7 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
     form = lerp__Scalar_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,))
+        plan = metas.lerp_Scalar(self_, end_, weight)
         lerp__Scalar_forms.learn_plan(key, plan, self_, end_)
     else:
         plan = Plan(form, (self_, end_))
@@ -4267,7 +4134,7 @@ def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> T
     )
     form = lerp_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, weight_, accepts="floating complex")
+        plan = metas.lerp_Tensor(self_, end_, weight_)
         lerp_Tensor_out_forms.learn_plan(key, plan, self_, end_, weight_)
     else:
         plan = Plan(form, (self_, end_, weight_))
@@ -4298,7 +4165,7 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     )
     form = lerp__Tensor_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, weight_, accepts="floating complex")
+        plan = metas.lerp_Tensor(self_, end_, weight_)
         lerp__Tensor_forms.learn_plan(key, plan, self_, end_, weight_)
     else:
         plan = Plan(form, (self_, end_, weight_))
@@ -4331,7 +4198,7 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
     )
     form = addcmul_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex")
+        plan = metas.addcmul_default(self_, tensor1_, tensor2_, value)
         addcmul_out_forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
     else:
         plan = Plan(form, (self_, tensor1_, tensor2_))
@@ -4364,7 +4231,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     )
     form = addcmul__forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex")
+        plan = metas.addcmul_default(self_, tensor1_, tensor2_, value)
         addcmul__forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
     else:
         plan = Plan(form, (self_, tensor1_, tensor2_))
@@ -4397,7 +4264,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
     )
     form = addcdiv_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex")
+        plan = metas.addcdiv_default(self_, tensor1_, tensor2_, value)
         addcdiv_out_forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
     else:
         plan = Plan(form, (self_, tensor1_, tensor2_))
@@ -4430,7 +4297,7 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     )
     form = addcdiv__forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex")
+        plan = metas.addcdiv_default(self_, tensor1_, tensor2_, value)
         addcdiv__forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
     else:
         plan = Plan(form, (self_, tensor1_, tensor2_))
@@ -4450,7 +4317,7 @@ def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = ldexp_out_forms.get(key)
     if form is None:
-        plan = rules.scaled(self_, other_)
+        plan = metas.ldexp_Tensor(self_, other_)
         ldexp_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -4470,7 +4337,7 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = ldexp__forms.get(key)
     if form is None:
-        plan = rules.scaled(self_, other_)
+        plan = metas.ldexp_Tensor(self_, other_)
         ldexp__forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -4501,7 +4368,7 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) 
     )
     form = where_self_out_forms.get(key)
     if form is None:
-        plan = rules.where(condition_, self_, other_)
+        plan = metas.where_self(condition_, self_, other_)
         where_self_out_forms.learn_plan(key, plan, condition_, self_, other_)
     else:
         plan = Plan(form, (condition_, self_, other_))

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
 from opwright_kernels import orthogonal as orthogonal_kernels
+
+from ..metas import polynomials as metas
 
 special_chebyshev_polynomial_t_default_forms = KnownForms("TT", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1))
 
@@ -22,7 +24,7 @@ def special_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_t_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_t_default(x_, n_),
             x_,
             n_,
         )
@@ -44,7 +46,7 @@ def special_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_t_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_t_x_scalar(x, n_),
             x,
             n_,
         )
@@ -66,7 +68,7 @@ def special_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_t_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_t_n_scalar(x_, n),
             x_,
             n,
         )
@@ -87,7 +89,7 @@ def special_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_u_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_u_default(x_, n_),
             x_,
             n_,
         )
@@ -109,7 +111,7 @@ def special_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_u_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_u_x_scalar(x, n_),
             x,
             n_,
         )
@@ -131,7 +133,7 @@ def special_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_u_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_u_n_scalar(x_, n),
             x_,
             n,
         )
@@ -152,7 +154,7 @@ def special_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_v_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_v_default(x_, n_),
             x_,
             n_,
         )
@@ -174,7 +176,7 @@ def special_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_v_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_v_x_scalar(x, n_),
             x,
             n_,
         )
@@ -196,7 +198,7 @@ def special_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_v_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_v_n_scalar(x_, n),
             x_,
             n,
         )
@@ -217,7 +219,7 @@ def special_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_w_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_w_default(x_, n_),
             x_,
             n_,
         )
@@ -239,7 +241,7 @@ def special_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_w_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_w_x_scalar(x, n_),
             x,
             n_,
         )
@@ -261,7 +263,7 @@ def special_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_w_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_w_n_scalar(x_, n),
             x_,
             n,
         )
@@ -284,7 +286,7 @@ def special_shifted_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tens
     if form is None:
         form = special_shifted_chebyshev_polynomial_t_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_t_default(x_, n_),
             x_,
             n_,
         )
@@ -306,7 +308,7 @@ def special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_t_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_t_x_scalar(x, n_),
             x,
             n_,
         )
@@ -328,7 +330,7 @@ def special_shifted_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_t_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_t_n_scalar(x_, n),
             x_,
             n,
         )
@@ -351,7 +353,7 @@ def special_shifted_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tens
     if form is None:
         form = special_shifted_chebyshev_polynomial_u_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_u_default(x_, n_),
             x_,
             n_,
         )
@@ -373,7 +375,7 @@ def special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_u_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_u_x_scalar(x, n_),
             x,
             n_,
         )
@@ -395,7 +397,7 @@ def special_shifted_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_u_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_u_n_scalar(x_, n),
             x_,
             n,
         )
@@ -418,7 +420,7 @@ def special_shifted_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tens
     if form is None:
         form = special_shifted_chebyshev_polynomial_v_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_v_default(x_, n_),
             x_,
             n_,
         )
@@ -440,7 +442,7 @@ def special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_v_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_v_x_scalar(x, n_),
             x,
             n_,
         )
@@ -462,7 +464,7 @@ def special_shifted_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_v_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_v_n_scalar(x_, n),
             x_,
             n,
         )
@@ -485,7 +487,7 @@ def special_shifted_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tens
     if form is None:
         form = special_shifted_chebyshev_polynomial_w_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_w_default(x_, n_),
             x_,
             n_,
         )
@@ -507,7 +509,7 @@ def special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_w_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_w_x_scalar(x, n_),
             x,
             n_,
         )
@@ -529,7 +531,7 @@ def special_shifted_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_w_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_w_n_scalar(x_, n),
             x_,
             n,
         )
@@ -550,7 +552,7 @@ def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_h_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_h_default(x_, n_),
             x_,
             n_,
         )
@@ -572,7 +574,7 @@ def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_h_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_h_x_scalar(x, n_),
             x,
             n_,
         )
@@ -594,7 +596,7 @@ def special_hermite_polynomial_h_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_h_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_h_n_scalar(x_, n),
             x_,
             n,
         )
@@ -615,7 +617,7 @@ def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_he_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_he_default(x_, n_),
             x_,
             n_,
         )
@@ -637,7 +639,7 @@ def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_he_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_he_x_scalar(x, n_),
             x,
             n_,
         )
@@ -659,7 +661,7 @@ def special_hermite_polynomial_he_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_he_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_he_n_scalar(x_, n),
             x_,
             n,
         )
@@ -680,7 +682,7 @@ def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_laguerre_polynomial_l_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_laguerre_polynomial_l_default(x_, n_),
             x_,
             n_,
         )
@@ -702,7 +704,7 @@ def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_laguerre_polynomial_l_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_laguerre_polynomial_l_x_scalar(x, n_),
             x,
             n_,
         )
@@ -724,7 +726,7 @@ def special_laguerre_polynomial_l_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_laguerre_polynomial_l_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_laguerre_polynomial_l_n_scalar(x_, n),
             x_,
             n,
         )
@@ -745,7 +747,7 @@ def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_legendre_polynomial_p_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_legendre_polynomial_p_default(x_, n_),
             x_,
             n_,
         )
@@ -767,7 +769,7 @@ def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_legendre_polynomial_p_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_legendre_polynomial_p_x_scalar(x, n_),
             x,
             n_,
         )
@@ -789,7 +791,7 @@ def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_legendre_polynomial_p_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_legendre_polynomial_p_n_scalar(x_, n),
             x_,
             n,
         )
@@ -810,7 +812,7 @@ def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_t_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_t_default(x_, n_)
         special_chebyshev_polynomial_t_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -831,7 +833,7 @@ def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_t_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_t_x_scalar(x, n_)
         special_chebyshev_polynomial_t_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -852,7 +854,7 @@ def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_chebyshev_polynomial_t_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_t_n_scalar(x_, n)
         special_chebyshev_polynomial_t_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -874,7 +876,7 @@ def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_u_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_u_default(x_, n_)
         special_chebyshev_polynomial_u_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -895,7 +897,7 @@ def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_u_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_u_x_scalar(x, n_)
         special_chebyshev_polynomial_u_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -916,7 +918,7 @@ def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_chebyshev_polynomial_u_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_u_n_scalar(x_, n)
         special_chebyshev_polynomial_u_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -938,7 +940,7 @@ def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_v_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_v_default(x_, n_)
         special_chebyshev_polynomial_v_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -959,7 +961,7 @@ def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_v_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_v_x_scalar(x, n_)
         special_chebyshev_polynomial_v_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -980,7 +982,7 @@ def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_chebyshev_polynomial_v_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_v_n_scalar(x_, n)
         special_chebyshev_polynomial_v_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1002,7 +1004,7 @@ def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_w_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_w_default(x_, n_)
         special_chebyshev_polynomial_w_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1023,7 +1025,7 @@ def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_w_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_w_x_scalar(x, n_)
         special_chebyshev_polynomial_w_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1044,7 +1046,7 @@ def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_chebyshev_polynomial_w_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_w_n_scalar(x_, n)
         special_chebyshev_polynomial_w_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1066,7 +1068,7 @@ def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_t_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_t_default(x_, n_)
         special_shifted_chebyshev_polynomial_t_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1087,7 +1089,7 @@ def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_t_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_t_x_scalar(x, n_)
         special_shifted_chebyshev_polynomial_t_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1108,7 +1110,7 @@ def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_shifted_chebyshev_polynomial_t_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_t_n_scalar(x_, n)
         special_shifted_chebyshev_polynomial_t_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1130,7 +1132,7 @@ def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_u_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_u_default(x_, n_)
         special_shifted_chebyshev_polynomial_u_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1151,7 +1153,7 @@ def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_u_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_u_x_scalar(x, n_)
         special_shifted_chebyshev_polynomial_u_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1172,7 +1174,7 @@ def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_shifted_chebyshev_polynomial_u_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_u_n_scalar(x_, n)
         special_shifted_chebyshev_polynomial_u_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1194,7 +1196,7 @@ def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_v_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_v_default(x_, n_)
         special_shifted_chebyshev_polynomial_v_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1215,7 +1217,7 @@ def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_v_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_v_x_scalar(x, n_)
         special_shifted_chebyshev_polynomial_v_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1236,7 +1238,7 @@ def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_shifted_chebyshev_polynomial_v_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_v_n_scalar(x_, n)
         special_shifted_chebyshev_polynomial_v_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1258,7 +1260,7 @@ def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_w_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_w_default(x_, n_)
         special_shifted_chebyshev_polynomial_w_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1279,7 +1281,7 @@ def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_w_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_w_x_scalar(x, n_)
         special_shifted_chebyshev_polynomial_w_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1300,7 +1302,7 @@ def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_shifted_chebyshev_polynomial_w_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_w_n_scalar(x_, n)
         special_shifted_chebyshev_polynomial_w_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1322,7 +1324,7 @@ def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tenso
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_hermite_polynomial_h_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_h_default(x_, n_)
         special_hermite_polynomial_h_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1343,7 +1345,7 @@ def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) ->
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_hermite_polynomial_h_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_h_x_scalar(x, n_)
         special_hermite_polynomial_h_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1364,7 +1366,7 @@ def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) ->
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_hermite_polynomial_h_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_h_n_scalar(x_, n)
         special_hermite_polynomial_h_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1386,7 +1388,7 @@ def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_hermite_polynomial_he_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_he_default(x_, n_)
         special_hermite_polynomial_he_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1407,7 +1409,7 @@ def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_hermite_polynomial_he_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_he_x_scalar(x, n_)
         special_hermite_polynomial_he_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1428,7 +1430,7 @@ def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_hermite_polynomial_he_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_he_n_scalar(x_, n)
         special_hermite_polynomial_he_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1450,7 +1452,7 @@ def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_laguerre_polynomial_l_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_laguerre_polynomial_l_default(x_, n_)
         special_laguerre_polynomial_l_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1471,7 +1473,7 @@ def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_laguerre_polynomial_l_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_laguerre_polynomial_l_x_scalar(x, n_)
         special_laguerre_polynomial_l_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1492,7 +1494,7 @@ def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_laguerre_polynomial_l_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_laguerre_polynomial_l_n_scalar(x_, n)
         special_laguerre_polynomial_l_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1514,7 +1516,7 @@ def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_legendre_polynomial_p_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_legendre_polynomial_p_default(x_, n_)
         special_legendre_polynomial_p_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1535,7 +1537,7 @@ def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_legendre_polynomial_p_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_legendre_polynomial_p_x_scalar(x, n_)
         special_legendre_polynomial_p_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1556,7 +1558,7 @@ def special_legendre_polynomial_p_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_legendre_polynomial_p_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_legendre_polynomial_p_n_scalar(x_, n)
         special_legendre_polynomial_p_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))

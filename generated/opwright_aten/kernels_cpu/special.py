@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
 from opwright_kernels import airy as airy_kernels
 from opwright_kernels import bessel as bessel_kernels
 from opwright_kernels import bessel_jy as bessel_jy_kernels
@@ -15,6 +15,8 @@ from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import gamma as gamma_kernels
 from opwright_kernels import incomplete_gamma as incomplete_gamma_kernels
 from opwright_kernels import special as special_kernels
+
+from ..metas import special as metas
 
 erf_default_forms = KnownForms("T", special_kernels.erf, (-1, 0))
 
@@ -25,7 +27,7 @@ def erf_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erf_default_forms.get(key)
     if form is None:
-        form = erf_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = erf_default_forms.learn(key, metas.erf_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erf(np, self_), self_)
@@ -40,7 +42,7 @@ def erfc_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfc_default_forms.get(key)
     if form is None:
-        form = erfc_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = erfc_default_forms.learn(key, metas.erfc_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfc(np, self_), self_)
@@ -55,7 +57,7 @@ def erfinv_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfinv_default_forms.get(key)
     if form is None:
-        form = erfinv_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = erfinv_default_forms.learn(key, metas.erfinv_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfinv(np, self_), self_)
@@ -70,11 +72,7 @@ def special_erfcx_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_erfcx_default_forms.get(key)
     if form is None:
-        form = special_erfcx_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_erfcx_default_forms.learn(key, metas.special_erfcx_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfcx(np, self_), self_)
@@ -89,11 +87,7 @@ def special_ndtri_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_ndtri_default_forms.get(key)
     if form is None:
-        form = special_ndtri_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_ndtri_default_forms.learn(key, metas.special_ndtri_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.ndtri(np, self_), self_)
@@ -108,11 +102,7 @@ def special_log_ndtr_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_log_ndtr_default_forms.get(key)
     if form is None:
-        form = special_log_ndtr_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_log_ndtr_default_forms.learn(key, metas.special_log_ndtr_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.log_ndtr(np, self_), self_)
@@ -127,7 +117,7 @@ def lgamma_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = lgamma_default_forms.get(key)
     if form is None:
-        form = lgamma_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = lgamma_default_forms.learn(key, metas.lgamma_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.lgamma(np, self_), self_)
@@ -142,7 +132,7 @@ def digamma_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = digamma_default_forms.get(key)
     if form is None:
-        form = digamma_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = digamma_default_forms.learn(key, metas.digamma_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.digamma(np, self_), self_)
@@ -157,7 +147,7 @@ def polygamma_default(n: int, self: Tensor) -> Tensor:
     key = (n, self_.shape, self_.strides, self_.dtype)
     form = polygamma_default_forms.get(key)
     if form is None:
-        form = polygamma_default_forms.learn(key, rules.polygamma(n, self_), self_)
+        form = polygamma_default_forms.learn(key, metas.polygamma_default(n, self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.polygamma(np, n, self_), self_)
@@ -173,12 +163,7 @@ def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = special_zeta_default_forms.get(key)
     if form is None:
-        form = special_zeta_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-            other_,
-        )
+        form = special_zeta_default_forms.learn(key, metas.special_zeta_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, gamma_kernels.zeta(np, self_, other_), self_, other_)
@@ -193,12 +178,7 @@ def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = special_zeta_self_scalar_forms.get(key)
     if form is None:
-        form = special_zeta_self_scalar_forms.learn(
-            key,
-            rules.pointwise(self, other_, kind="int_to_float", accepts="float32 float64"),
-            self,
-            other_,
-        )
+        form = special_zeta_self_scalar_forms.learn(key, metas.special_zeta_self_scalar(self, other_), self, other_)
     if form.casts:
         self, other_ = cast_operands(form, (self, other_))
     return known_result(form, gamma_kernels.zeta(np, self, other_), other_)
@@ -213,12 +193,7 @@ def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = special_zeta_other_scalar_forms.get(key)
     if form is None:
-        form = special_zeta_other_scalar_forms.learn(
-            key,
-            rules.pointwise(self_, other, kind="int_to_float", accepts="float32 float64"),
-            self_,
-            other,
-        )
+        form = special_zeta_other_scalar_forms.learn(key, metas.special_zeta_other_scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, gamma_kernels.zeta(np, self_, other), self_)
@@ -234,12 +209,7 @@ def igamma_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igamma_default_forms.get(key)
     if form is None:
-        form = igamma_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="default", accepts="floating"),
-            self_,
-            other_,
-        )
+        form = igamma_default_forms.learn(key, metas.igamma_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, incomplete_gamma_kernels.igamma(np, self_, other_), self_, other_)
@@ -255,7 +225,7 @@ def igamma_(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igamma__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        plan = metas.igamma_default(self_, other_)
         igamma__forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -275,7 +245,7 @@ def igamma_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igamma_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        plan = metas.igamma_default(self_, other_)
         igamma_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -295,12 +265,7 @@ def igammac_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igammac_default_forms.get(key)
     if form is None:
-        form = igammac_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="default", accepts="floating"),
-            self_,
-            other_,
-        )
+        form = igammac_default_forms.learn(key, metas.igammac_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, incomplete_gamma_kernels.igammac(np, self_, other_), self_, other_)
@@ -316,7 +281,7 @@ def igammac_(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igammac__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        plan = metas.igammac_default(self_, other_)
         igammac__forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -336,7 +301,7 @@ def igammac_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igammac_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        plan = metas.igammac_default(self_, other_)
         igammac_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -355,7 +320,7 @@ def i0_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = i0_default_forms.get(key)
     if form is None:
-        form = i0_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = i0_default_forms.learn(key, metas.i0_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i0(np, self_), self_)
@@ -370,11 +335,7 @@ def special_i0e_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i0e_default_forms.get(key)
     if form is None:
-        form = special_i0e_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-            self_,
-        )
+        form = special_i0e_default_forms.learn(key, metas.special_i0e_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i0e(np, self_), self_)
@@ -389,11 +350,7 @@ def special_i1_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i1_default_forms.get(key)
     if form is None:
-        form = special_i1_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-            self_,
-        )
+        form = special_i1_default_forms.learn(key, metas.special_i1_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1(np, self_), self_)
@@ -408,11 +365,7 @@ def special_i1e_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i1e_default_forms.get(key)
     if form is None:
-        form = special_i1e_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-            self_,
-        )
+        form = special_i1e_default_forms.learn(key, metas.special_i1e_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1e(np, self_), self_)
@@ -429,7 +382,7 @@ def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
     if form is None:
         form = special_modified_bessel_i0_default_forms.learn(
             key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_modified_bessel_i0_default(self_),
             self_,
         )
     if form.casts:
@@ -448,7 +401,7 @@ def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     if form is None:
         form = special_modified_bessel_i1_default_forms.learn(
             key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_modified_bessel_i1_default(self_),
             self_,
         )
     if form.casts:
@@ -465,11 +418,7 @@ def special_airy_ai_default(x: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_airy_ai_default_forms.get(key)
     if form is None:
-        form = special_airy_ai_default_forms.learn(
-            key,
-            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
-            x_,
-        )
+        form = special_airy_ai_default_forms.learn(key, metas.special_airy_ai_default(x_), x_)
     if form.casts:
         (x_,) = cast_operands(form, (x_,))
     return known_result(form, airy_kernels.airy_ai(np, x_), x_)
@@ -484,11 +433,7 @@ def special_bessel_j0_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_j0_default_forms.get(key)
     if form is None:
-        form = special_bessel_j0_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_bessel_j0_default_forms.learn(key, metas.special_bessel_j0_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_j0(np, self_), self_)
@@ -503,11 +448,7 @@ def special_bessel_j1_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_j1_default_forms.get(key)
     if form is None:
-        form = special_bessel_j1_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_bessel_j1_default_forms.learn(key, metas.special_bessel_j1_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_j1(np, self_), self_)
@@ -522,11 +463,7 @@ def special_bessel_y0_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_y0_default_forms.get(key)
     if form is None:
-        form = special_bessel_y0_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_bessel_y0_default_forms.learn(key, metas.special_bessel_y0_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_y0(np, self_), self_)
@@ -541,11 +478,7 @@ def special_bessel_y1_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_y1_default_forms.get(key)
     if form is None:
-        form = special_bessel_y1_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_bessel_y1_default_forms.learn(key, metas.special_bessel_y1_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_y1(np, self_), self_)
@@ -562,7 +495,7 @@ def special_modified_bessel_k0_default(self: Tensor) -> Tensor:
     if form is None:
         form = special_modified_bessel_k0_default_forms.learn(
             key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_modified_bessel_k0_default(self_),
             self_,
         )
     if form.casts:
@@ -581,7 +514,7 @@ def special_modified_bessel_k1_default(self: Tensor) -> Tensor:
     if form is None:
         form = special_modified_bessel_k1_default_forms.learn(
             key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_modified_bessel_k1_default(self_),
             self_,
         )
     if form.casts:
@@ -600,7 +533,7 @@ def special_scaled_modified_bessel_k0_default(x: Tensor) -> Tensor:
     if form is None:
         form = special_scaled_modified_bessel_k0_default_forms.learn(
             key,
-            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_scaled_modified_bessel_k0_default(x_),
             x_,
         )
     if form.casts:
@@ -619,7 +552,7 @@ def special_scaled_modified_bessel_k1_default(x: Tensor) -> Tensor:
     if form is None:
         form = special_scaled_modified_bessel_k1_default_forms.learn(
             key,
-            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_scaled_modified_bessel_k1_default(x_),
             x_,
         )
     if form.casts:
@@ -636,11 +569,7 @@ def special_spherical_bessel_j0_default(x: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_spherical_bessel_j0_default_forms.get(key)
     if form is None:
-        form = special_spherical_bessel_j0_default_forms.learn(
-            key,
-            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
-            x_,
-        )
+        form = special_spherical_bessel_j0_default_forms.learn(key, metas.special_spherical_bessel_j0_default(x_), x_)
     if form.casts:
         (x_,) = cast_operands(form, (x_,))
     return known_result(form, bessel_jy_kernels.spherical_bessel_j0(np, x_), x_)
@@ -655,7 +584,7 @@ def logit_default(self: Tensor, eps: float | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = logit_default_forms.get(key)
     if form is None:
-        form = logit_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = logit_default_forms.learn(key, metas.logit_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.logit(np, self_, eps), self_)
@@ -670,7 +599,7 @@ def sinc_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sinc_default_forms.get(key)
     if form is None:
-        form = sinc_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        form = sinc_default_forms.learn(key, metas.sinc_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.sinc(np, self_), self_)
@@ -685,11 +614,7 @@ def special_entr_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_entr_default_forms.get(key)
     if form is None:
-        form = special_entr_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-            self_,
-        )
+        form = special_entr_default_forms.learn(key, metas.special_entr_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.entr(np, self_), self_)
@@ -705,12 +630,7 @@ def xlogy_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = xlogy_Tensor_forms.get(key)
     if form is None:
-        form = xlogy_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
-            self_,
-            other_,
-        )
+        form = xlogy_Tensor_forms.learn(key, metas.xlogy_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.xlogy(np, self_, other_), self_, other_)
@@ -726,7 +646,7 @@ def xlogy__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = xlogy__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Tensor(self_, other_)
         xlogy__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -746,7 +666,7 @@ def xlogy_OutTensor(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = xlogy_OutTensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Tensor(self_, other_)
         xlogy_OutTensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -765,12 +685,7 @@ def xlogy_Scalar_Self(self: Any, other: Tensor) -> Tensor:
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = xlogy_Scalar_Self_forms.get(key)
     if form is None:
-        form = xlogy_Scalar_Self_forms.learn(
-            key,
-            rules.pointwise(self, other_, kind="int_to_float", accepts="floating"),
-            self,
-            other_,
-        )
+        form = xlogy_Scalar_Self_forms.learn(key, metas.xlogy_Scalar_Self(self, other_), self, other_)
     if form.casts:
         self, other_ = cast_operands(form, (self, other_))
     return known_result(form, elementary_kernels.xlogy(np, self, other_), other_)
@@ -785,7 +700,7 @@ def xlogy_OutScalar_Self(self: Any, other: Tensor, out: Tensor) -> Tensor:
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = xlogy_OutScalar_Self_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Scalar_Self(self, other_)
         xlogy_OutScalar_Self_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -804,12 +719,7 @@ def xlogy_Scalar_Other(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = xlogy_Scalar_Other_forms.get(key)
     if form is None:
-        form = xlogy_Scalar_Other_forms.learn(
-            key,
-            rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
-            self_,
-            other,
-        )
+        form = xlogy_Scalar_Other_forms.learn(key, metas.xlogy_Scalar_Other(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, elementary_kernels.xlogy(np, self_, other), self_)
@@ -824,7 +734,7 @@ def xlogy__Scalar_Other(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = xlogy__Scalar_Other_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Scalar_Other(self_, other)
         xlogy__Scalar_Other_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -843,7 +753,7 @@ def xlogy_OutScalar_Other(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = xlogy_OutScalar_Other_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Scalar_Other(self_, other)
         xlogy_OutScalar_Other_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -863,12 +773,7 @@ def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = special_xlog1py_default_forms.get(key)
     if form is None:
-        form = special_xlog1py_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
-            self_,
-            other_,
-        )
+        form = special_xlog1py_default_forms.learn(key, metas.special_xlog1py_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.xlog1py(np, self_, other_), self_, other_)
@@ -885,7 +790,7 @@ def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
     if form is None:
         form = special_xlog1py_self_scalar_forms.learn(
             key,
-            rules.pointwise(self, other_, kind="int_to_float", accepts="floating"),
+            metas.special_xlog1py_self_scalar(self, other_),
             self,
             other_,
         )
@@ -905,7 +810,7 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
     if form is None:
         form = special_xlog1py_other_scalar_forms.learn(
             key,
-            rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
+            metas.special_xlog1py_other_scalar(self_, other),
             self_,
             other,
         )
@@ -923,7 +828,7 @@ def erf_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erf_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erf_default(self_)
         erf_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -942,7 +847,7 @@ def erf_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erf__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erf_default(self_)
         erf__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -961,7 +866,7 @@ def erfc_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfc_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erfc_default(self_)
         erfc_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -980,7 +885,7 @@ def erfc_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfc__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erfc_default(self_)
         erfc__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -999,7 +904,7 @@ def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfinv_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erfinv_default(self_)
         erfinv_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1018,7 +923,7 @@ def erfinv_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfinv__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erfinv_default(self_)
         erfinv__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1037,7 +942,7 @@ def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_erfcx_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_erfcx_default(self_)
         special_erfcx_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1056,7 +961,7 @@ def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_ndtri_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_ndtri_default(self_)
         special_ndtri_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1075,7 +980,7 @@ def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_log_ndtr_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_log_ndtr_default(self_)
         special_log_ndtr_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1094,7 +999,7 @@ def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = lgamma_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.lgamma_default(self_)
         lgamma_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1113,7 +1018,7 @@ def lgamma_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = lgamma__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.lgamma_default(self_)
         lgamma__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1132,7 +1037,7 @@ def digamma_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = digamma_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.digamma_default(self_)
         digamma_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1151,7 +1056,7 @@ def digamma_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = digamma__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.digamma_default(self_)
         digamma__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1170,7 +1075,7 @@ def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
     key = (n, self_.shape, self_.strides, self_.dtype)
     form = polygamma_out_forms.get(key)
     if form is None:
-        plan = rules.polygamma(n, self_)
+        plan = metas.polygamma_default(n, self_)
         polygamma_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1190,7 +1095,7 @@ def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = special_zeta_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_zeta_default(self_, other_)
         special_zeta_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1209,7 +1114,7 @@ def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tenso
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = special_zeta_self_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_zeta_self_scalar(self, other_)
         special_zeta_self_scalar_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -1228,7 +1133,7 @@ def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = special_zeta_other_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_zeta_other_scalar(self_, other)
         special_zeta_other_scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1247,7 +1152,7 @@ def i0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = i0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.i0_default(self_)
         i0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1266,7 +1171,7 @@ def i0_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = i0__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.i0_default(self_)
         i0__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1285,7 +1190,7 @@ def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i0e_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.special_i0e_default(self_)
         special_i0e_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1304,7 +1209,7 @@ def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.special_i1_default(self_)
         special_i1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1323,7 +1228,7 @@ def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i1e_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.special_i1e_default(self_)
         special_i1e_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1342,7 +1247,7 @@ def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_modified_bessel_i0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_modified_bessel_i0_default(self_)
         special_modified_bessel_i0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1361,7 +1266,7 @@ def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_modified_bessel_i1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_modified_bessel_i1_default(self_)
         special_modified_bessel_i1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1380,7 +1285,7 @@ def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_airy_ai_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_airy_ai_default(x_)
         special_airy_ai_out_forms.learn_plan(key, plan, x_)
     else:
         plan = Plan(form, (x_,))
@@ -1399,7 +1304,7 @@ def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_j0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_bessel_j0_default(self_)
         special_bessel_j0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1418,7 +1323,7 @@ def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_j1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_bessel_j1_default(self_)
         special_bessel_j1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1437,7 +1342,7 @@ def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_y0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_bessel_y0_default(self_)
         special_bessel_y0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1456,7 +1361,7 @@ def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_y1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_bessel_y1_default(self_)
         special_bessel_y1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1475,7 +1380,7 @@ def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_modified_bessel_k0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_modified_bessel_k0_default(self_)
         special_modified_bessel_k0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1494,7 +1399,7 @@ def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_modified_bessel_k1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_modified_bessel_k1_default(self_)
         special_modified_bessel_k1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1515,7 +1420,7 @@ def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_scaled_modified_bessel_k0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_scaled_modified_bessel_k0_default(x_)
         special_scaled_modified_bessel_k0_out_forms.learn_plan(key, plan, x_)
     else:
         plan = Plan(form, (x_,))
@@ -1536,7 +1441,7 @@ def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_scaled_modified_bessel_k1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_scaled_modified_bessel_k1_default(x_)
         special_scaled_modified_bessel_k1_out_forms.learn_plan(key, plan, x_)
     else:
         plan = Plan(form, (x_,))
@@ -1555,7 +1460,7 @@ def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_spherical_bessel_j0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_spherical_bessel_j0_default(x_)
         special_spherical_bessel_j0_out_forms.learn_plan(key, plan, x_)
     else:
         plan = Plan(form, (x_,))
@@ -1574,7 +1479,7 @@ def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = logit_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.logit_default(self_)
         logit_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1593,7 +1498,7 @@ def logit_(self: Tensor, eps: float | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = logit__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.logit_default(self_)
         logit__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1612,7 +1517,7 @@ def sinc_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sinc_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.sinc_default(self_)
         sinc_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1631,7 +1536,7 @@ def sinc_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sinc__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.sinc_default(self_)
         sinc__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1650,7 +1555,7 @@ def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_entr_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.special_entr_default(self_)
         special_entr_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1670,7 +1575,7 @@ def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = special_xlog1py_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        plan = metas.special_xlog1py_default(self_, other_)
         special_xlog1py_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1689,7 +1594,7 @@ def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Te
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = special_xlog1py_self_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="floating")
+        plan = metas.special_xlog1py_self_scalar(self, other_)
         special_xlog1py_self_scalar_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -1708,7 +1613,7 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = special_xlog1py_other_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+        plan = metas.special_xlog1py_other_scalar(self_, other)
         special_xlog1py_other_scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))

@@ -15,17 +15,17 @@ from opwright.abi import (
     Plan,
     Tensor,
     cast_operands,
-    dtypes,
     known_result,
     name_kernel,
     plain_dtypes,
     results_of,
-    rules,
     wrap,
 )
 from opwright_kernels import activations as activations_kernels
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
+
+from ..metas import unary as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_FC = plain_dtypes("fc")
@@ -43,7 +43,7 @@ def neg_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = neg_default_forms.get(key)
         if form is None:
-            form = neg_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating complex"), self_)
+            form = neg_default_forms.learn(key, metas.neg_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.negative(self_), self_)
@@ -95,11 +95,7 @@ def abs_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = abs_default_forms.get(key)
         if form is None:
-            form = abs_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex"),
-                self_,
-            )
+            form = abs_default_forms.learn(key, metas.abs_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.absolute(self_), self_)
@@ -155,7 +151,7 @@ def exp_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_default_forms.get(key)
         if form is None:
-            form = exp_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = exp_default_forms.learn(key, metas.exp_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.exp(self_), self_)
@@ -211,7 +207,7 @@ def expm1_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = expm1_default_forms.get(key)
         if form is None:
-            form = expm1_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = expm1_default_forms.learn(key, metas.expm1_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.expm1(self_), self_)
@@ -267,7 +263,7 @@ def log_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log_default_forms.get(key)
         if form is None:
-            form = log_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = log_default_forms.learn(key, metas.log_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.log(self_), self_)
@@ -323,7 +319,7 @@ def log1p_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log1p_default_forms.get(key)
         if form is None:
-            form = log1p_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = log1p_default_forms.learn(key, metas.log1p_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.log1p(self_), self_)
@@ -379,7 +375,7 @@ def log2_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log2_default_forms.get(key)
         if form is None:
-            form = log2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = log2_default_forms.learn(key, metas.log2_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.log2(self_), self_)
@@ -435,7 +431,7 @@ def sqrt_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sqrt_default_forms.get(key)
         if form is None:
-            form = sqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = sqrt_default_forms.learn(key, metas.sqrt_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.sqrt(self_), self_)
@@ -491,7 +487,7 @@ def sin_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sin_default_forms.get(key)
         if form is None:
-            form = sin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = sin_default_forms.learn(key, metas.sin_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.sin(self_), self_)
@@ -547,7 +543,7 @@ def cos_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cos_default_forms.get(key)
         if form is None:
-            form = cos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = cos_default_forms.learn(key, metas.cos_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.cos(self_), self_)
@@ -603,7 +599,7 @@ def tan_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tan_default_forms.get(key)
         if form is None:
-            form = tan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = tan_default_forms.learn(key, metas.tan_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.tan(self_), self_)
@@ -659,7 +655,7 @@ def tanh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tanh_default_forms.get(key)
         if form is None:
-            form = tanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = tanh_default_forms.learn(key, metas.tanh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.tanh(self_), self_)
@@ -715,7 +711,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = reciprocal_default_forms.get(key)
         if form is None:
-            form = reciprocal_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = reciprocal_default_forms.learn(key, metas.reciprocal_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.reciprocal(self_), self_)
@@ -770,7 +766,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = rsqrt_default_forms.get(key)
     if form is None:
-        form = rsqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        form = rsqrt_default_forms.learn(key, metas.rsqrt_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.reciprocal_root(np, self_), self_)
@@ -785,7 +781,7 @@ def sigmoid_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sigmoid_default_forms.get(key)
     if form is None:
-        form = sigmoid_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        form = sigmoid_default_forms.learn(key, metas.sigmoid_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.sigmoid(np, self_), self_)
@@ -801,7 +797,7 @@ def floor_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = floor_default_forms.get(key)
         if form is None:
-            form = floor_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+            form = floor_default_forms.learn(key, metas.floor_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.floor(self_), self_)
@@ -857,7 +853,7 @@ def ceil_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = ceil_default_forms.get(key)
         if form is None:
-            form = ceil_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+            form = ceil_default_forms.learn(key, metas.ceil_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.ceil(self_), self_)
@@ -913,7 +909,7 @@ def trunc_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = trunc_default_forms.get(key)
         if form is None:
-            form = trunc_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+            form = trunc_default_forms.learn(key, metas.trunc_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.trunc(self_), self_)
@@ -968,7 +964,7 @@ def round_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round_default_forms.get(key)
     if form is None:
-        form = round_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        form = round_default_forms.learn(key, metas.round_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.round_half_even(np, self_), self_)
@@ -983,7 +979,7 @@ def round_decimals(self: Tensor, decimals: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round_decimals_forms.get(key)
     if form is None:
-        form = round_decimals_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+        form = round_decimals_forms.learn(key, metas.round_decimals(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.round_to_decimals(np, self_, decimals), self_)
@@ -998,7 +994,7 @@ def sign_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sign_default_forms.get(key)
     if form is None:
-        form = sign_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer floating"), self_)
+        form = sign_default_forms.learn(key, metas.sign_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.sign(np, self_), self_)
@@ -1014,7 +1010,7 @@ def asin_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asin_default_forms.get(key)
         if form is None:
-            form = asin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = asin_default_forms.learn(key, metas.asin_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arcsin(self_), self_)
@@ -1070,7 +1066,7 @@ def acos_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acos_default_forms.get(key)
         if form is None:
-            form = acos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = acos_default_forms.learn(key, metas.acos_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arccos(self_), self_)
@@ -1126,7 +1122,7 @@ def atan_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atan_default_forms.get(key)
         if form is None:
-            form = atan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = atan_default_forms.learn(key, metas.atan_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arctan(self_), self_)
@@ -1182,7 +1178,7 @@ def sinh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sinh_default_forms.get(key)
         if form is None:
-            form = sinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = sinh_default_forms.learn(key, metas.sinh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.sinh(self_), self_)
@@ -1238,7 +1234,7 @@ def cosh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cosh_default_forms.get(key)
         if form is None:
-            form = cosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = cosh_default_forms.learn(key, metas.cosh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.cosh(self_), self_)
@@ -1294,7 +1290,7 @@ def asinh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asinh_default_forms.get(key)
         if form is None:
-            form = asinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = asinh_default_forms.learn(key, metas.asinh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arcsinh(self_), self_)
@@ -1350,7 +1346,7 @@ def acosh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acosh_default_forms.get(key)
         if form is None:
-            form = acosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = acosh_default_forms.learn(key, metas.acosh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arccosh(self_), self_)
@@ -1406,7 +1402,7 @@ def atanh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atanh_default_forms.get(key)
         if form is None:
-            form = atanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = atanh_default_forms.learn(key, metas.atanh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arctanh(self_), self_)
@@ -1461,7 +1457,7 @@ def exp2_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = exp2_default_forms.get(key)
     if form is None:
-        form = exp2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        form = exp2_default_forms.learn(key, metas.exp2_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.exp2(np, self_), self_)
@@ -1477,7 +1473,7 @@ def log10_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log10_default_forms.get(key)
         if form is None:
-            form = log10_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = log10_default_forms.learn(key, metas.log10_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.log10(self_), self_)
@@ -1537,11 +1533,7 @@ def deg2rad_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = deg2rad_default_forms.get(key)
         if form is None:
-            form = deg2rad_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-                self_,
-            )
+            form = deg2rad_default_forms.learn(key, metas.deg2rad_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, deg2rad_default_of_arrays(self_), self_)
@@ -1597,11 +1589,7 @@ def rad2deg_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = rad2deg_default_forms.get(key)
         if form is None:
-            form = rad2deg_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-                self_,
-            )
+            form = rad2deg_default_forms.learn(key, metas.rad2deg_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, rad2deg_default_of_arrays(self_), self_)
@@ -1652,7 +1640,7 @@ def frac_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = frac_default_forms.get(key)
     if form is None:
-        form = frac_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+        form = frac_default_forms.learn(key, metas.frac_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.fractional_part(np, self_), self_)
@@ -1667,7 +1655,7 @@ def sgn_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sgn_default_forms.get(key)
     if form is None:
-        form = sgn_default_forms.learn(key, rules.pointwise(self_), self_)
+        form = sgn_default_forms.learn(key, metas.sgn_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.sgn(np, self_), self_)
@@ -1682,7 +1670,7 @@ def angle_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = angle_default_forms.get(key)
     if form is None:
-        form = angle_default_forms.learn(key, rules.pointwise(self_, kind="int_and_complex_to_float"), self_)
+        form = angle_default_forms.learn(key, metas.angle_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.angle(np, self_), self_)
@@ -1697,7 +1685,7 @@ def _conj_physical_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = _conj_physical_default_forms.get(key)
     if form is None:
-        form = _conj_physical_default_forms.learn(key, rules.pointwise(self_), self_)
+        form = _conj_physical_default_forms.learn(key, metas._conj_physical_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.conjugate(np, self_), self_)
@@ -1712,7 +1700,7 @@ def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, ne
     key = (self_.shape, self_.strides, self_.dtype)
     form = nan_to_num_default_forms.get(key)
     if form is None:
-        form = nan_to_num_default_forms.learn(key, rules.pointwise(self_, kind="no_opmath"), self_)
+        form = nan_to_num_default_forms.learn(key, metas.nan_to_num_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf), self_)
@@ -1727,7 +1715,7 @@ def conj_physical_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = conj_physical__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas.conj_physical_(self_)
         conj_physical__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1746,7 +1734,7 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = conj_physical_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas.conj_physical_out(self_)
         conj_physical_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1766,12 +1754,7 @@ def complex_default(real: Tensor, imag: Tensor) -> Tensor:
     key = (real_.shape, real_.strides, real_.dtype, imag_.shape, imag_.strides, imag_.dtype)
     form = complex_default_forms.get(key)
     if form is None:
-        form = complex_default_forms.learn(
-            key,
-            rules.complex_of(real_, imag_, accepts="float16 float32 float64"),
-            real_,
-            imag_,
-        )
+        form = complex_default_forms.learn(key, metas.complex_default(real_, imag_), real_, imag_)
     if form.casts:
         real_, imag_ = cast_operands(form, (real_, imag_))
     return known_result(form, elementary_kernels.complex_of_parts(np, real_, imag_), real_, imag_)
@@ -1787,7 +1770,7 @@ def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
     key = (abs_.shape, abs_.strides, abs_.dtype, angle_.shape, angle_.strides, angle_.dtype)
     form = polar_default_forms.get(key)
     if form is None:
-        form = polar_default_forms.learn(key, rules.complex_of(abs_, angle_, accepts="float32 float64"), abs_, angle_)
+        form = polar_default_forms.learn(key, metas.polar_default(abs_, angle_), abs_, angle_)
     if form.casts:
         abs_, angle_ = cast_operands(form, (abs_, angle_))
     return known_result(form, elementary_kernels.complex_of_polar(np, abs_, angle_), abs_, angle_)
@@ -1802,7 +1785,7 @@ def relu_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = relu_default_forms.get(key)
     if form is None:
-        form = relu_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        form = relu_default_forms.learn(key, metas.relu_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.relu(np, self_), self_)
@@ -1817,8 +1800,7 @@ def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype)
     form = frexp_Tensor_forms.get(key)
     if form is None:
-        plan0 = rules.pointwise(self_, accepts="floating")
-        plan1 = rules.pointwise(self_, dtype=dtypes.int32, accepts="floating")
+        plan0, plan1 = metas.frexp_Tensor(self_)
         form = frexp_Tensor_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -1829,8 +1811,7 @@ def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
 # frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
 #     exponent)
 def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    plan0, plan1 = metas.frexp_Tensor(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(mantissa)
     target1 = plan1.target(exponent)
@@ -1849,7 +1830,7 @@ def gelu_default(self: Tensor, approximate: str) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, approximate)
     form = gelu_default_forms.get(key)
     if form is None:
-        form = gelu_default_forms.learn(key, rules.gelu(self_, approximate), self_)
+        form = gelu_default_forms.learn(key, metas.gelu_default(self_, approximate), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.gelu(np, self_, approximate), self_)
@@ -1865,7 +1846,7 @@ def neg_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = neg_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating complex")
+            plan = metas.neg_default(self_)
             neg_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1888,7 +1869,7 @@ def neg_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = neg__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating complex")
+            plan = metas.neg_default(self_)
             neg__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1925,7 +1906,7 @@ def abs_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = abs_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex")
+            plan = metas.abs_default(self_)
             abs_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1948,7 +1929,7 @@ def abs_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = abs__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex")
+            plan = metas.abs_default(self_)
             abs__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1985,7 +1966,7 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp_default(self_)
             exp_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2008,7 +1989,7 @@ def exp_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp_default(self_)
             exp__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2045,7 +2026,7 @@ def expm1_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = expm1_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.expm1_default(self_)
             expm1_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2068,7 +2049,7 @@ def expm1_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = expm1__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.expm1_default(self_)
             expm1__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2105,7 +2086,7 @@ def log_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log_default(self_)
             log_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2128,7 +2109,7 @@ def log_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log_default(self_)
             log__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2165,7 +2146,7 @@ def log1p_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log1p_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log1p_default(self_)
             log1p_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2188,7 +2169,7 @@ def log1p_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log1p__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log1p_default(self_)
             log1p__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2225,7 +2206,7 @@ def log2_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log2_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log2_default(self_)
             log2_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2248,7 +2229,7 @@ def log2_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log2__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log2_default(self_)
             log2__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2285,7 +2266,7 @@ def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sqrt_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sqrt_default(self_)
             sqrt_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2308,7 +2289,7 @@ def sqrt_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sqrt__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sqrt_default(self_)
             sqrt__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2345,7 +2326,7 @@ def sin_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sin_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sin_default(self_)
             sin_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2368,7 +2349,7 @@ def sin_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sin__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sin_default(self_)
             sin__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2405,7 +2386,7 @@ def cos_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cos_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.cos_default(self_)
             cos_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2428,7 +2409,7 @@ def cos_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cos__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.cos_default(self_)
             cos__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2465,7 +2446,7 @@ def tan_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tan_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.tan_default(self_)
             tan_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2488,7 +2469,7 @@ def tan_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tan__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.tan_default(self_)
             tan__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2525,7 +2506,7 @@ def tanh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tanh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.tanh_default(self_)
             tanh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2548,7 +2529,7 @@ def tanh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tanh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.tanh_default(self_)
             tanh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2585,7 +2566,7 @@ def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = reciprocal_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.reciprocal_default(self_)
             reciprocal_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2608,7 +2589,7 @@ def reciprocal_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = reciprocal__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.reciprocal_default(self_)
             reciprocal__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2644,7 +2625,7 @@ def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = rsqrt_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.rsqrt_default(self_)
         rsqrt_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2663,7 +2644,7 @@ def rsqrt_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = rsqrt__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.rsqrt_default(self_)
         rsqrt__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2682,7 +2663,7 @@ def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sigmoid_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.sigmoid_default(self_)
         sigmoid_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2701,7 +2682,7 @@ def sigmoid_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sigmoid__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.sigmoid_default(self_)
         sigmoid__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2721,7 +2702,7 @@ def floor_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = floor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.floor_default(self_)
             floor_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2744,7 +2725,7 @@ def floor_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = floor__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.floor_default(self_)
             floor__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2781,7 +2762,7 @@ def ceil_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = ceil_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.ceil_default(self_)
             ceil_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2804,7 +2785,7 @@ def ceil_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = ceil__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.ceil_default(self_)
             ceil__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2841,7 +2822,7 @@ def trunc_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = trunc_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.trunc_default(self_)
             trunc_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2864,7 +2845,7 @@ def trunc_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = trunc__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.trunc_default(self_)
             trunc__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2900,7 +2881,7 @@ def round_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="integer floating")
+        plan = metas.round_default(self_)
         round_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2919,7 +2900,7 @@ def round__default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round__default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="integer floating")
+        plan = metas.round_default(self_)
         round__default_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2938,7 +2919,7 @@ def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round_decimals_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.round_decimals(self_)
         round_decimals_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2957,7 +2938,7 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round__decimals_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.round_decimals(self_)
         round__decimals_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2976,7 +2957,7 @@ def sign_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sign_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="bool integer floating")
+        plan = metas.sign_default(self_)
         sign_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2995,7 +2976,7 @@ def sign_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sign__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="bool integer floating")
+        plan = metas.sign_default(self_)
         sign__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3015,7 +2996,7 @@ def asin_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asin_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.asin_default(self_)
             asin_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3038,7 +3019,7 @@ def asin_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asin__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.asin_default(self_)
             asin__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3075,7 +3056,7 @@ def acos_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acos_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.acos_default(self_)
             acos_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3098,7 +3079,7 @@ def acos_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acos__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.acos_default(self_)
             acos__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3135,7 +3116,7 @@ def atan_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atan_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.atan_default(self_)
             atan_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3158,7 +3139,7 @@ def atan_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atan__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.atan_default(self_)
             atan__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3195,7 +3176,7 @@ def sinh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sinh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sinh_default(self_)
             sinh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3218,7 +3199,7 @@ def sinh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sinh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sinh_default(self_)
             sinh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3255,7 +3236,7 @@ def cosh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cosh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.cosh_default(self_)
             cosh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3278,7 +3259,7 @@ def cosh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cosh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.cosh_default(self_)
             cosh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3315,7 +3296,7 @@ def asinh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asinh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.asinh_default(self_)
             asinh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3338,7 +3319,7 @@ def asinh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asinh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.asinh_default(self_)
             asinh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3375,7 +3356,7 @@ def acosh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acosh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.acosh_default(self_)
             acosh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3398,7 +3379,7 @@ def acosh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acosh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.acosh_default(self_)
             acosh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3435,7 +3416,7 @@ def atanh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atanh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.atanh_default(self_)
             atanh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3458,7 +3439,7 @@ def atanh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atanh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.atanh_default(self_)
             atanh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3494,7 +3475,7 @@ def exp2_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = exp2_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.exp2_default(self_)
         exp2_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3513,7 +3494,7 @@ def exp2_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = exp2__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.exp2_default(self_)
         exp2__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3533,7 +3514,7 @@ def log10_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log10_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log10_default(self_)
             log10_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3556,7 +3537,7 @@ def log10_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log10__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log10_default(self_)
             log10__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3593,7 +3574,7 @@ def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = deg2rad_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            plan = metas.deg2rad_default(self_)
             deg2rad_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3616,7 +3597,7 @@ def deg2rad_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = deg2rad__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            plan = metas.deg2rad_default(self_)
             deg2rad__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3653,7 +3634,7 @@ def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = rad2deg_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            plan = metas.rad2deg_default(self_)
             rad2deg_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3676,7 +3657,7 @@ def rad2deg_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = rad2deg__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            plan = metas.rad2deg_default(self_)
             rad2deg__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3712,7 +3693,7 @@ def frac_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = frac_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.frac_default(self_)
         frac_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3731,7 +3712,7 @@ def frac_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = frac__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.frac_default(self_)
         frac__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3750,7 +3731,7 @@ def sgn_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sgn_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas.sgn_default(self_)
         sgn_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3769,7 +3750,7 @@ def sgn_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sgn__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas.sgn_default(self_)
         sgn__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3788,7 +3769,7 @@ def angle_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = angle_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_and_complex_to_float")
+        plan = metas.angle_default(self_)
         angle_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3807,7 +3788,7 @@ def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = _conj_physical_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas._conj_physical_default(self_)
         _conj_physical_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3826,7 +3807,7 @@ def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf
     key = (self_.shape, self_.strides, self_.dtype)
     form = nan_to_num_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="no_opmath")
+        plan = metas.nan_to_num_default(self_)
         nan_to_num_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3845,7 +3826,7 @@ def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: f
     key = (self_.shape, self_.strides, self_.dtype)
     form = nan_to_num__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="no_opmath")
+        plan = metas.nan_to_num_default(self_)
         nan_to_num__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3865,7 +3846,7 @@ def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
     key = (real_.shape, real_.strides, real_.dtype, imag_.shape, imag_.strides, imag_.dtype)
     form = complex_out_forms.get(key)
     if form is None:
-        plan = rules.complex_of(real_, imag_, accepts="float16 float32 float64")
+        plan = metas.complex_default(real_, imag_)
         complex_out_forms.learn_plan(key, plan, real_, imag_)
     else:
         plan = Plan(form, (real_, imag_))
@@ -3885,7 +3866,7 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
     key = (abs_.shape, abs_.strides, abs_.dtype, angle_.shape, angle_.strides, angle_.dtype)
     form = polar_out_forms.get(key)
     if form is None:
-        plan = rules.complex_of(abs_, angle_, accepts="float32 float64")
+        plan = metas.polar_default(abs_, angle_)
         polar_out_forms.learn_plan(key, plan, abs_, angle_)
     else:
         plan = Plan(form, (abs_, angle_))
@@ -3904,7 +3885,7 @@ def relu_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = relu_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="integer floating")
+        plan = metas.relu_default(self_)
         relu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3923,7 +3904,7 @@ def relu_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = relu__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="integer floating")
+        plan = metas.relu_default(self_)
         relu__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3942,7 +3923,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, approximate)
     form = gelu_out_forms.get(key)
     if form is None:
-        plan = rules.gelu(self_, approximate)
+        plan = metas.gelu_default(self_, approximate)
         gelu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3961,7 +3942,7 @@ def gelu_(self: Tensor, approximate: str) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, approximate)
     form = gelu__forms.get(key)
     if form is None:
-        plan = rules.gelu(self_, approximate)
+        plan = metas.gelu_default(self_, approximate)
         gelu__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

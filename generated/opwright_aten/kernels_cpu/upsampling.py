@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
 from opwright_kernels import upsampling as upsampling_kernels
+
+from ..metas import upsampling as metas
 
 upsample_nearest1d_default_forms = KnownForms("TI.", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2))
 
@@ -17,11 +19,7 @@ def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: flo
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest1d_default_forms.get(key)
     if form is None:
-        form = upsample_nearest1d_default_forms.learn(
-            key,
-            rules.upsample(self_, 1, output_size, "uint8 floating"),
-            self_,
-        )
+        form = upsample_nearest1d_default_forms.learn(key, metas.upsample_nearest1d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales), self_)
@@ -41,11 +39,7 @@ def upsample_nearest2d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest2d_default_forms.get(key)
     if form is None:
-        form = upsample_nearest2d_default_forms.learn(
-            key,
-            rules.upsample(self_, 2, output_size, "uint8 floating"),
-            self_,
-        )
+        form = upsample_nearest2d_default_forms.learn(key, metas.upsample_nearest2d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w), self_)
@@ -67,11 +61,7 @@ def upsample_nearest3d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest3d_default_forms.get(key)
     if form is None:
-        form = upsample_nearest3d_default_forms.learn(
-            key,
-            rules.upsample(self_, 3, output_size, "uint8 floating"),
-            self_,
-        )
+        form = upsample_nearest3d_default_forms.learn(key, metas.upsample_nearest3d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(
@@ -92,7 +82,7 @@ def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scal
     if form is None:
         form = _upsample_nearest_exact1d_default_forms.learn(
             key,
-            rules.upsample(self_, 1, output_size, "uint8 floating"),
+            metas._upsample_nearest_exact1d_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -118,7 +108,7 @@ def _upsample_nearest_exact2d_default(
     if form is None:
         form = _upsample_nearest_exact2d_default_forms.learn(
             key,
-            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            metas._upsample_nearest_exact2d_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -150,7 +140,7 @@ def _upsample_nearest_exact3d_default(
     if form is None:
         form = _upsample_nearest_exact3d_default_forms.learn(
             key,
-            rules.upsample(self_, 3, output_size, "uint8 floating"),
+            metas._upsample_nearest_exact3d_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -176,7 +166,7 @@ def upsample_linear1d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_linear1d_default_forms.get(key)
     if form is None:
-        form = upsample_linear1d_default_forms.learn(key, rules.upsample(self_, 1, output_size), self_)
+        form = upsample_linear1d_default_forms.learn(key, metas.upsample_linear1d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales), self_)
@@ -198,7 +188,11 @@ def upsample_bilinear2d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_bilinear2d_default_forms.get(key)
     if form is None:
-        form = upsample_bilinear2d_default_forms.learn(key, rules.upsample(self_, 2, output_size), self_)
+        form = upsample_bilinear2d_default_forms.learn(
+            key,
+            metas.upsample_bilinear2d_default(self_, output_size),
+            self_,
+        )
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(
@@ -225,7 +219,11 @@ def upsample_trilinear3d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_trilinear3d_default_forms.get(key)
     if form is None:
-        form = upsample_trilinear3d_default_forms.learn(key, rules.upsample(self_, 3, output_size), self_)
+        form = upsample_trilinear3d_default_forms.learn(
+            key,
+            metas.upsample_trilinear3d_default(self_, output_size),
+            self_,
+        )
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(
@@ -251,7 +249,7 @@ def upsample_bicubic2d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_bicubic2d_default_forms.get(key)
     if form is None:
-        form = upsample_bicubic2d_default_forms.learn(key, rules.upsample(self_, 2, output_size), self_)
+        form = upsample_bicubic2d_default_forms.learn(key, metas.upsample_bicubic2d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(
@@ -281,7 +279,7 @@ def _upsample_bilinear2d_aa_default(
     if form is None:
         form = _upsample_bilinear2d_aa_default_forms.learn(
             key,
-            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            metas._upsample_bilinear2d_aa_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -313,7 +311,7 @@ def _upsample_bicubic2d_aa_default(
     if form is None:
         form = _upsample_bicubic2d_aa_default_forms.learn(
             key,
-            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            metas._upsample_bicubic2d_aa_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -334,7 +332,7 @@ def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float |
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest1d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        plan = metas.upsample_nearest1d_default(self_, output_size)
         upsample_nearest1d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -360,7 +358,7 @@ def upsample_nearest2d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest2d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        plan = metas.upsample_nearest2d_default(self_, output_size)
         upsample_nearest2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -387,7 +385,7 @@ def upsample_nearest3d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest3d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        plan = metas.upsample_nearest3d_default(self_, output_size)
         upsample_nearest3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -406,7 +404,7 @@ def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: 
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = _upsample_nearest_exact1d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        plan = metas._upsample_nearest_exact1d_default(self_, output_size)
         _upsample_nearest_exact1d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -432,7 +430,7 @@ def _upsample_nearest_exact2d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = _upsample_nearest_exact2d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        plan = metas._upsample_nearest_exact2d_default(self_, output_size)
         _upsample_nearest_exact2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -459,7 +457,7 @@ def _upsample_nearest_exact3d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = _upsample_nearest_exact3d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        plan = metas._upsample_nearest_exact3d_default(self_, output_size)
         _upsample_nearest_exact3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -485,7 +483,7 @@ def upsample_linear1d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_linear1d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 1, output_size)
+        plan = metas.upsample_linear1d_default(self_, output_size)
         upsample_linear1d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -512,7 +510,7 @@ def upsample_bilinear2d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_bilinear2d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size)
+        plan = metas.upsample_bilinear2d_default(self_, output_size)
         upsample_bilinear2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -540,7 +538,7 @@ def upsample_trilinear3d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_trilinear3d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 3, output_size)
+        plan = metas.upsample_trilinear3d_default(self_, output_size)
         upsample_trilinear3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -570,7 +568,7 @@ def upsample_bicubic2d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_bicubic2d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size)
+        plan = metas.upsample_bicubic2d_default(self_, output_size)
         upsample_bicubic2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

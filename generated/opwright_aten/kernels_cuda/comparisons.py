@@ -8,10 +8,12 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, number_of, plain_dtypes, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, number_of, plain_dtypes
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import logic as logic_kernels
+
+from ..metas import comparisons as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_FC = plain_dtypes("fc")
@@ -22,7 +24,7 @@ DTYPES_BIUF = plain_dtypes("biuf")
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_and(self_, other_))
     except Exception as error:
@@ -53,7 +55,7 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_and(self_, other_))
     except Exception as error:
@@ -64,7 +66,7 @@ def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_and(self_, other_))
     except Exception as error:
@@ -75,7 +77,7 @@ def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_or(self_, other_))
     except Exception as error:
@@ -106,7 +108,7 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_or(self_, other_))
     except Exception as error:
@@ -117,7 +119,7 @@ def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_or(self_, other_))
     except Exception as error:
@@ -128,7 +130,7 @@ def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_xor(self_, other_))
     except Exception as error:
@@ -159,7 +161,7 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_xor(self_, other_))
     except Exception as error:
@@ -170,7 +172,7 @@ def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_xor(self_, other_))
     except Exception as error:
@@ -180,91 +182,91 @@ def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
 
 # bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
 def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__lshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
 def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__lshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
 def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__rshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
 def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__rshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_and_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, logic_kernels.logical_and(cp, self_, other_))
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_or_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, logic_kernels.logical_or(cp, self_, other_))
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_xor_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, logic_kernels.logical_xor(cp, self_, other_))
 
@@ -272,7 +274,7 @@ def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
+        plan = metas.bitwise_not_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.invert(self_))
     except Exception as error:
@@ -301,7 +303,7 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
 
 # logical_not(Tensor self) -> Tensor
 def logical_not_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.logical_not_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, logic_kernels.logical_not(cp, self_))
 
@@ -309,7 +311,7 @@ def logical_not_default(self: Tensor) -> Tensor:
 # isnan(Tensor self) -> Tensor
 def isnan_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
+        plan = metas.isnan_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.not_equal(self_, self_))
     except Exception as error:
@@ -337,7 +339,7 @@ def isnan_default_dense(self: Tensor) -> Tensor:
 # isfinite(Tensor self) -> Tensor
 def isfinite(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
+        plan = metas.isfinite(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.isfinite(self_))
     except Exception as error:
@@ -364,7 +366,7 @@ def isfinite_dense(self: Tensor) -> Tensor:
 
 # isinf(Tensor self) -> Tensor
 def isinf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.isinf_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.isinf(cp, self_))
 
@@ -372,7 +374,7 @@ def isinf_default(self: Tensor) -> Tensor:
 # isposinf(Tensor self) -> Tensor
 def isposinf_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        plan = metas.isposinf_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.equal(self_, math.inf))
     except Exception as error:
@@ -402,7 +404,7 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
 # isneginf(Tensor self) -> Tensor
 def isneginf_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        plan = metas.isneginf_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.equal(self_, -math.inf))
     except Exception as error:
@@ -431,14 +433,14 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
 
 # isreal(Tensor self) -> Tensor
 def isreal(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.isreal(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.isreal(cp, self_))
 
 
 # signbit(Tensor self) -> Tensor
 def signbit_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+    plan = metas.signbit_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.signbit(cp, self_))
 
@@ -446,7 +448,7 @@ def signbit_default(self: Tensor) -> Tensor:
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.eq_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.equal(self_, other_))
     except Exception as error:
@@ -477,7 +479,7 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.eq_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.equal(self_, other_))
     except Exception as error:
@@ -507,7 +509,7 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.ne_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.not_equal(self_, other_))
     except Exception as error:
@@ -538,7 +540,7 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.ne_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.not_equal(self_, other_))
     except Exception as error:
@@ -568,7 +570,7 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.less(self_, other_))
     except Exception as error:
@@ -599,7 +601,7 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.less(self_, other_))
     except Exception as error:
@@ -629,7 +631,7 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.less_equal(self_, other_))
     except Exception as error:
@@ -660,7 +662,7 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.less_equal(self_, other_))
     except Exception as error:
@@ -690,7 +692,7 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.greater(self_, other_))
     except Exception as error:
@@ -721,7 +723,7 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.greater(self_, other_))
     except Exception as error:
@@ -751,7 +753,7 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.greater_equal(self_, other_))
     except Exception as error:
@@ -782,7 +784,7 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.greater_equal(self_, other_))
     except Exception as error:
@@ -811,21 +813,21 @@ def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(elements.array, test_elements.array)
+    plan = metas.isin_Tensor_Tensor(elements.array, test_elements.array)
     elements_, test_elements_ = plan.operands
     return new_result(plan, elementary_kernels.isin(cp, elements_, test_elements_, assume_unique, invert))
 
 
 # isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(elements.array, test_element)
+    plan = metas.isin_Tensor_Scalar(elements.array, test_element)
     elements_, test_element_ = plan.operands
     return new_result(plan, elementary_kernels.isin(cp, elements_, test_element_, assume_unique, invert))
 
 
 # isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(element, test_elements.array)
+    plan = metas.isin_Scalar_Tensor(element, test_elements.array)
     element_, test_elements_ = plan.operands
     return new_result(plan, elementary_kernels.isin(cp, element_, test_elements_, assume_unique, invert))
 
@@ -839,7 +841,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -852,7 +854,7 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -885,7 +887,7 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -898,7 +900,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -911,7 +913,7 @@ def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -924,7 +926,7 @@ def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -937,7 +939,7 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -970,7 +972,7 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -983,7 +985,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -996,7 +998,7 @@ def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -1009,7 +1011,7 @@ def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tenso
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1022,7 +1024,7 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1055,7 +1057,7 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1068,7 +1070,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1081,7 +1083,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -1093,7 +1095,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -1102,7 +1104,7 @@ def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> T
 
 # bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -1111,7 +1113,7 @@ def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -1120,7 +1122,7 @@ def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) 
 
 # bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -1129,7 +1131,7 @@ def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
 
 # bitwise_left_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -1138,7 +1140,7 @@ def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) 
 
 # bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -1147,7 +1149,7 @@ def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> 
 
 # bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -1156,7 +1158,7 @@ def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -1165,7 +1167,7 @@ def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor)
 
 # bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -1174,7 +1176,7 @@ def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
 
 # bitwise_right_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -1183,7 +1185,7 @@ def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor)
 
 # __lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__lshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -1192,7 +1194,7 @@ def __lshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # __ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__lshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -1201,7 +1203,7 @@ def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # __lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__lshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -1210,7 +1212,7 @@ def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # __ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__lshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -1219,7 +1221,7 @@ def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
 
 # __rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__rshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -1228,7 +1230,7 @@ def __rshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # __irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__rshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -1237,7 +1239,7 @@ def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # __rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__rshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -1246,7 +1248,7 @@ def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # __irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__rshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -1255,7 +1257,7 @@ def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
 
 # logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_and_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
@@ -1264,7 +1266,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_and_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_and_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
@@ -1273,7 +1275,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_or_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
@@ -1282,7 +1284,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_or_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_or_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
@@ -1291,7 +1293,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_xor_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
@@ -1300,7 +1302,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_xor_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
@@ -1310,7 +1312,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
+        plan = metas.bitwise_not_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.invert(self_, out=plan.out(target)), target)
@@ -1323,7 +1325,7 @@ def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
+        plan = metas.bitwise_not_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.invert(self_, out=plan.out(target)), target)
@@ -1349,7 +1351,7 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.logical_not_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
@@ -1358,7 +1360,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
 
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
 def logical_not_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.logical_not_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
@@ -1368,7 +1370,7 @@ def logical_not_(self: Tensor) -> Tensor:
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
+        plan = metas.isnan_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.not_equal(self_, self_, out=plan.out(target)), target)
@@ -1380,7 +1382,7 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
 
 # isinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isinf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.isinf_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isinf(cp, self_), target)
@@ -1390,7 +1392,7 @@ def isinf_out(self: Tensor, out: Tensor) -> Tensor:
 # isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        plan = metas.isposinf_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.equal(self_, math.inf, out=plan.out(target)), target)
@@ -1403,7 +1405,7 @@ def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
 # isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        plan = metas.isneginf_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.equal(self_, -math.inf, out=plan.out(target)), target)
@@ -1415,7 +1417,7 @@ def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
 
 # signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def signbit_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+    plan = metas.signbit_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.signbit(cp, self_), target)
@@ -1425,7 +1427,7 @@ def signbit_out(self: Tensor, out: Tensor) -> Tensor:
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.eq_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
@@ -1438,7 +1440,7 @@ def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.eq_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
@@ -1470,7 +1472,7 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.eq_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
@@ -1483,7 +1485,7 @@ def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.eq_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
@@ -1510,7 +1512,7 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.ne_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
@@ -1523,7 +1525,7 @@ def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.ne_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
@@ -1555,7 +1557,7 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.ne_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
@@ -1568,7 +1570,7 @@ def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.ne_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
@@ -1595,7 +1597,7 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.less(self_, other_, out=plan.out(target)), target)
@@ -1608,7 +1610,7 @@ def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.less(self_, other_, out=plan.out(target)), target)
@@ -1641,7 +1643,7 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.less(self_, other_, out=plan.out(target)), target)
@@ -1654,7 +1656,7 @@ def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.less(self_, other_, out=plan.out(target)), target)
@@ -1681,7 +1683,7 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
@@ -1694,7 +1696,7 @@ def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
@@ -1727,7 +1729,7 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
@@ -1740,7 +1742,7 @@ def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
@@ -1767,7 +1769,7 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
@@ -1780,7 +1782,7 @@ def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
@@ -1813,7 +1815,7 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
@@ -1826,7 +1828,7 @@ def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
@@ -1853,7 +1855,7 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -1866,7 +1868,7 @@ def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -1899,7 +1901,7 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -1912,7 +1914,7 @@ def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -1945,7 +1947,7 @@ def isin_Tensor_Tensor_out(
     invert: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.membership(elements.array, test_elements.array)
+    plan = metas.isin_Tensor_Tensor(elements.array, test_elements.array)
     elements_, test_elements_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isin(cp, elements_, test_elements_, assume_unique, invert), target)
@@ -1961,7 +1963,7 @@ def isin_Tensor_Scalar_out(
     invert: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.membership(elements.array, test_element)
+    plan = metas.isin_Tensor_Scalar(elements.array, test_element)
     elements_, test_element_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isin(cp, elements_, test_element_, assume_unique, invert), target)
@@ -1977,7 +1979,7 @@ def isin_Scalar_Tensor_out(
     invert: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.membership(element, test_elements.array)
+    plan = metas.isin_Scalar_Tensor(element, test_elements.array)
     element_, test_elements_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isin(cp, element_, test_elements_, assume_unique, invert), target)

@@ -7,9 +7,11 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import indexing as indexing_kernels
+
+from ..metas import pointwise as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
@@ -21,7 +23,7 @@ DTYPES_IUFC = plain_dtypes("iufc")
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         return new_result(
             plan,
@@ -55,7 +57,7 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         return new_result(
             plan,
@@ -93,7 +95,7 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         return new_result(
             plan,
@@ -127,7 +129,7 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         return new_result(
             plan,
@@ -165,7 +167,7 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.rsub_Tensor(self.array, other.array, alpha)
         other_, self_ = plan.operands
         return new_result(
             plan,
@@ -199,7 +201,7 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.rsub_Scalar(self.array, other, alpha)
         other_, self_ = plan.operands
         return new_result(
             plan,
@@ -237,7 +239,7 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        plan = metas.mul_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.multiply(self_, other_))
     except Exception as error:
@@ -268,7 +270,7 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        plan = metas.mul_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.multiply(self_, other_))
     except Exception as error:
@@ -298,7 +300,7 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.true_divide(self_, other_))
     except Exception as error:
@@ -331,7 +333,7 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.true_divide(self_, other_))
     except Exception as error:
@@ -362,14 +364,14 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
+    plan = metas.div_Tensor_mode(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
+    plan = metas.div_Tensor_mode(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -378,7 +380,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
+    plan = metas.div_Tensor_mode(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -387,21 +389,21 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
+    plan = metas.div_Scalar_mode(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode))
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
 def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.floor_divide_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.floor_divide(cp, self_, other_))
 
 
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.floor_divide_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
@@ -410,7 +412,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.floor_divide_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
@@ -419,42 +421,42 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
 def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.floor_divide_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.floor_divide(cp, self_, other_))
 
 
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
 def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.remainder_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
 def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.remainder_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer floating")
+    plan = metas.remainder_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
 
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    plan = metas.pow_Tensor_Tensor(self.array, exponent.array)
     self_, exponent_ = plan.operands
     return new_result(plan, arithmetic_kernels.power(cp, self_, exponent_))
 
 
 # pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
 def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    plan = metas.pow_Tensor_Tensor(self.array, exponent.array)
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
@@ -463,7 +465,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
 
 # pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    plan = metas.pow_Tensor_Tensor(self.array, exponent.array)
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
@@ -472,14 +474,14 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
 
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
 def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
+    plan = metas.pow_Tensor_Scalar(self.array, exponent)
     self_, exponent_ = plan.operands
     return new_result(plan, arithmetic_kernels.power_scalar(cp, self_, exponent_))
 
 
 # pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
 def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
+    plan = metas.pow_Tensor_Scalar(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
@@ -488,7 +490,7 @@ def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
 
 # pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
+    plan = metas.pow_Tensor_Scalar(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
@@ -497,7 +499,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
 def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
-    plan = rules.power_of_number(self, exponent.array)
+    plan = metas.pow_Scalar(self, exponent.array)
     self_, exponent_ = plan.operands
     return new_result(plan, arithmetic_kernels.power(cp, self_, exponent_))
 
@@ -505,7 +507,7 @@ def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.maximum_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.maximum(self_, other_))
     except Exception as error:
@@ -536,7 +538,7 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.minimum_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.minimum(self_, other_))
     except Exception as error:
@@ -567,7 +569,7 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.atan2_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.arctan2(self_, other_))
     except Exception as error:
@@ -599,7 +601,7 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
+    plan = metas.clamp_default(self.array, min, max)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
 
@@ -608,21 +610,21 @@ def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
+    plan = metas.clamp_Tensor(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
 def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.fmod_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.fmod(cp, self_, other_))
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
 def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.fmod_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.fmod(cp, self_, other_))
 
@@ -630,7 +632,7 @@ def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.fmax_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.fmax(self_, other_))
     except Exception as error:
@@ -663,7 +665,7 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # fmin(Tensor self, Tensor other) -> Tensor
 def fmin_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.fmin_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.fmin(self_, other_))
     except Exception as error:
@@ -696,7 +698,7 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # hypot(Tensor self, Tensor other) -> Tensor
 def hypot_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.hypot_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.hypot(self_, other_))
     except Exception as error:
@@ -729,7 +731,7 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
 def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.copysign(self_, other_))
     except Exception as error:
@@ -762,7 +764,7 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.copysign(self_, other_))
     except Exception as error:
@@ -794,7 +796,7 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # nextafter(Tensor self, Tensor other) -> Tensor
 def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        plan = metas.nextafter_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.nextafter(self_, other_))
     except Exception as error:
@@ -826,14 +828,14 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # heaviside(Tensor self, Tensor values) -> Tensor
 def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
+    plan = metas.heaviside_default(self.array, values.array)
     self_, values_ = plan.operands
     return new_result(plan, arithmetic_kernels.heaviside(cp, self_, values_))
 
 
 # logaddexp(Tensor self, Tensor other) -> Tensor
 def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating complex")
+    plan = metas.logaddexp_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.logaddexp(cp, self_, other_))
 
@@ -841,7 +843,7 @@ def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.logaddexp2_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.logaddexp2(self_, other_))
     except Exception as error:
@@ -874,7 +876,7 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # gcd(Tensor self, Tensor other) -> Tensor
 def gcd_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.gcd_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.gcd(self_, other_))
     except Exception as error:
@@ -907,7 +909,7 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # lcm(Tensor self, Tensor other) -> Tensor
 def lcm_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.lcm_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.lcm(self_, other_))
     except Exception as error:
@@ -940,7 +942,7 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default(self: Tensor, min: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        plan = metas.clamp_min_default(self.array, min)
         self_, min_ = plan.operands
         return new_result(plan, cp.maximum(self_, min_))
     except Exception as error:
@@ -970,7 +972,7 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        plan = metas.clamp_min_Tensor(self.array, min.array)
         self_, min_ = plan.operands
         return new_result(plan, cp.maximum(self_, min_))
     except Exception as error:
@@ -1001,7 +1003,7 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default(self: Tensor, max: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        plan = metas.clamp_max_default(self.array, max)
         self_, max_ = plan.operands
         return new_result(plan, cp.minimum(self_, max_))
     except Exception as error:
@@ -1031,7 +1033,7 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        plan = metas.clamp_max_Tensor(self.array, max.array)
         self_, max_ = plan.operands
         return new_result(plan, cp.minimum(self_, max_))
     except Exception as error:
@@ -1061,69 +1063,63 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
 def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
+    plan = metas.lerp_Scalar(self.array, end.array, weight)
     self_, end_ = plan.operands
     return new_result(plan, arithmetic_kernels.lerp(cp, self_, end_, weight))
 
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
 def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
+    plan = metas.lerp_Tensor(self.array, end.array, weight.array)
     self_, end_, weight_ = plan.operands
     return new_result(plan, arithmetic_kernels.lerp(cp, self_, end_, weight_))
 
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
-    )
+    plan = metas.addcmul_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     return new_result(plan, arithmetic_kernels.addcmul(cp, self_, tensor1_, tensor2_, value))
 
 
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
+    plan = metas.addcdiv_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     return new_result(plan, arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value))
 
 
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
 def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
+    plan = metas.ldexp_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.ldexp(cp, self_, other_))
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self.array, other.array)
+    plan = metas.where_self(condition.array, self.array, other.array)
     condition_, self_, other_ = plan.operands
     return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self, other.array)
+    plan = metas.where_ScalarSelf(condition.array, self, other.array)
     condition_, self_, other_ = plan.operands
     return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self.array, other)
+    plan = metas.where_ScalarOther(condition.array, self.array, other)
     condition_, self_, other_ = plan.operands
     return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self, other)
+    plan = metas.where_Scalar(condition.array, self, other)
     condition_, self_, other_ = plan.operands
     return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
@@ -1131,7 +1127,7 @@ def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1151,7 +1147,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -1192,7 +1188,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1212,7 +1208,7 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -1251,7 +1247,7 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1271,7 +1267,7 @@ def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -1313,7 +1309,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1333,7 +1329,7 @@ def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -1372,7 +1368,7 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.rsub_Tensor(self.array, other.array, alpha)
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1392,7 +1388,7 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Ten
 # rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.rsub_Scalar(self.array, other, alpha)
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -1412,7 +1408,7 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        plan = metas.mul_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -1425,7 +1421,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        plan = metas.mul_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -1457,7 +1453,7 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        plan = metas.mul_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -1470,7 +1466,7 @@ def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        plan = metas.mul_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -1497,7 +1493,7 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -1510,7 +1506,7 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -1543,7 +1539,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -1556,7 +1552,7 @@ def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -1582,7 +1578,7 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
+    plan = metas.div_Scalar_mode(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -1591,7 +1587,7 @@ def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
+    plan = metas.div_Scalar_mode(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -1600,7 +1596,7 @@ def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Ten
 
 # floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.floor_divide_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
@@ -1609,7 +1605,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.floor_divide_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
@@ -1618,7 +1614,7 @@ def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
 
 # remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.remainder_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -1627,7 +1623,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.remainder_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -1636,7 +1632,7 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.remainder_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -1645,7 +1641,7 @@ def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.remainder_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -1654,7 +1650,7 @@ def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
 
 # remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer floating")
+    plan = metas.remainder_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -1663,7 +1659,7 @@ def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor
 
 # pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
-    plan = rules.power_of_number(self, exponent.array)
+    plan = metas.pow_Scalar(self, exponent.array)
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
@@ -1673,7 +1669,7 @@ def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
 # maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.maximum_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.maximum(self_, other_, out=plan.out(target)), target)
@@ -1686,7 +1682,7 @@ def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.minimum_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.minimum(self_, other_, out=plan.out(target)), target)
@@ -1699,7 +1695,7 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.atan2_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
@@ -1712,7 +1708,7 @@ def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def atan2_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.atan2_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
@@ -1744,7 +1740,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
+    plan = metas.clamp_default(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -1753,7 +1749,7 @@ def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
+    plan = metas.clamp_default(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -1764,7 +1760,7 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
 def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
+    plan = metas.clamp_Tensor(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -1775,7 +1771,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
 def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
+    plan = metas.clamp_Tensor(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -1784,7 +1780,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
 
 # fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.fmod_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.fmod(cp, self_, other_, out=plan.out(target)), target)
@@ -1793,7 +1789,7 @@ def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.fmod_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.fmod(cp, self_, other_, out=plan.out(target)), target)
@@ -1802,7 +1798,7 @@ def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.fmod_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.fmod(cp, self_, other_, out=plan.out(target)), target)
@@ -1811,7 +1807,7 @@ def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.fmod_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.fmod(cp, self_, other_, out=plan.out(target)), target)
@@ -1821,7 +1817,7 @@ def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
 # fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.fmax_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.fmax(self_, other_, out=plan.out(target)), target)
@@ -1834,7 +1830,7 @@ def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.fmin_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.fmin(self_, other_, out=plan.out(target)), target)
@@ -1847,7 +1843,7 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.hypot_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.hypot(self_, other_, out=plan.out(target)), target)
@@ -1860,7 +1856,7 @@ def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def hypot_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.hypot_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.hypot(self_, other_, out=plan.out(target)), target)
@@ -1893,7 +1889,7 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
@@ -1906,7 +1902,7 @@ def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
@@ -1939,7 +1935,7 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
@@ -1952,7 +1948,7 @@ def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
@@ -1979,7 +1975,7 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        plan = metas.nextafter_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.nextafter(self_, other_, out=plan.out(target)), target)
@@ -1992,7 +1988,7 @@ def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def nextafter_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        plan = metas.nextafter_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.nextafter(self_, other_, out=plan.out(target)), target)
@@ -2024,7 +2020,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
 def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
+    plan = metas.heaviside_default(self.array, values.array)
     self_, values_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.heaviside(cp, self_, values_, out=plan.out(target)), target)
@@ -2033,7 +2029,7 @@ def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
 
 # heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
 def heaviside_(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
+    plan = metas.heaviside_default(self.array, values.array)
     self_, values_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.heaviside(cp, self_, values_, out=plan.out(target)), target)
@@ -2042,7 +2038,7 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
 
 # logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating complex")
+    plan = metas.logaddexp_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.logaddexp(cp, self_, other_, out=plan.out(target)), target)
@@ -2052,7 +2048,7 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.logaddexp2_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.logaddexp2(self_, other_, out=plan.out(target)), target)
@@ -2065,7 +2061,7 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.gcd_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.gcd(self_, other_, out=plan.out(target)), target)
@@ -2078,7 +2074,7 @@ def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gcd_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.gcd_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.gcd(self_, other_, out=plan.out(target)), target)
@@ -2111,7 +2107,7 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.lcm_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.lcm(self_, other_, out=plan.out(target)), target)
@@ -2124,7 +2120,7 @@ def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lcm_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.lcm_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.lcm(self_, other_, out=plan.out(target)), target)
@@ -2157,7 +2153,7 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        plan = metas.clamp_min_default(self.array, min)
         self_, min_ = plan.operands
         target = plan.target(out)
         plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -2170,7 +2166,7 @@ def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default(self: Tensor, min: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        plan = metas.clamp_min_default(self.array, min)
         self_, min_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -2197,7 +2193,7 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        plan = metas.clamp_min_Tensor(self.array, min.array)
         self_, min_ = plan.operands
         target = plan.target(out)
         plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -2210,7 +2206,7 @@ def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
 # clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
 def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        plan = metas.clamp_min_Tensor(self.array, min.array)
         self_, min_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -2243,7 +2239,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        plan = metas.clamp_max_default(self.array, max)
         self_, max_ = plan.operands
         target = plan.target(out)
         plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -2256,7 +2252,7 @@ def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default(self: Tensor, max: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        plan = metas.clamp_max_default(self.array, max)
         self_, max_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -2283,7 +2279,7 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        plan = metas.clamp_max_Tensor(self.array, max.array)
         self_, max_ = plan.operands
         target = plan.target(out)
         plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -2296,7 +2292,7 @@ def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
 # clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
 def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        plan = metas.clamp_max_Tensor(self.array, max.array)
         self_, max_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -2328,7 +2324,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
+    plan = metas.lerp_Scalar(self.array, end.array, weight)
     self_, end_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.lerp(cp, self_, end_, weight, out=plan.out(target)), target)
@@ -2337,7 +2333,7 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
 
 # lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
 def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
+    plan = metas.lerp_Scalar(self.array, end.array, weight)
     self_, end_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.lerp(cp, self_, end_, weight, out=plan.out(target)), target)
@@ -2346,7 +2342,7 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
+    plan = metas.lerp_Tensor(self.array, end.array, weight.array)
     self_, end_, weight_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.lerp(cp, self_, end_, weight_, out=plan.out(target)), target)
@@ -2355,7 +2351,7 @@ def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> T
 
 # lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)
 def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
+    plan = metas.lerp_Tensor(self.array, end.array, weight.array)
     self_, end_, weight_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.lerp(cp, self_, end_, weight_, out=plan.out(target)), target)
@@ -2364,13 +2360,7 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
-    )
+    plan = metas.addcmul_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -2379,13 +2369,7 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
-    )
+    plan = metas.addcmul_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -2394,7 +2378,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
+    plan = metas.addcdiv_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -2403,7 +2387,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
+    plan = metas.addcdiv_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -2412,7 +2396,7 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
+    plan = metas.ldexp_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.ldexp(cp, self_, other_, out=plan.out(target)), target)
@@ -2421,7 +2405,7 @@ def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
+    plan = metas.ldexp_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.ldexp(cp, self_, other_, out=plan.out(target)), target)
@@ -2430,7 +2414,7 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
 
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self.array, other.array)
+    plan = metas.where_self(condition.array, self.array, other.array)
     condition_, self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.choose(cp, condition_, self_, other_), target)

@@ -7,265 +7,267 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import Tensor, new_result
 from opwright_kernels import orthogonal as orthogonal_kernels
+
+from ..metas import polynomials as metas
 
 
 # special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor
 def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
 
 
 # special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
 
 
 # special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_hermite_polynomial_h_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
 
 
 # special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor
 def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
 
 
 # special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
 
 
 # special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_hermite_polynomial_he_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
 
 
 # special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor
 def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
 
 
 # special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
 
 
 # special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_laguerre_polynomial_l_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
 
 
 # special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor
 def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
 
 
 # special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
 
 
 # special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -274,7 +276,7 @@ def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
 
 # special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -283,7 +285,7 @@ def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
 
 # special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -292,7 +294,7 @@ def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 # special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -301,7 +303,7 @@ def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
 
 # special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -310,7 +312,7 @@ def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
 
 # special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -319,7 +321,7 @@ def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 # special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -328,7 +330,7 @@ def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
 
 # special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -337,7 +339,7 @@ def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
 
 # special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -346,7 +348,7 @@ def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 # special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -355,7 +357,7 @@ def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
 
 # special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -364,7 +366,7 @@ def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
 
 # special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -373,7 +375,7 @@ def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 # special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -382,7 +384,7 @@ def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor
 
 # special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -391,7 +393,7 @@ def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: 
 
 # special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -400,7 +402,7 @@ def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: 
 
 # special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -409,7 +411,7 @@ def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor
 
 # special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -418,7 +420,7 @@ def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: 
 
 # special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -427,7 +429,7 @@ def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: 
 
 # special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -436,7 +438,7 @@ def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor
 
 # special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -445,7 +447,7 @@ def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: 
 
 # special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -454,7 +456,7 @@ def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: 
 
 # special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -463,7 +465,7 @@ def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor
 
 # special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -472,7 +474,7 @@ def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: 
 
 # special_shifted_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -481,7 +483,7 @@ def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: 
 
 # special_hermite_polynomial_h.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_h(cp, x_, n_, out=plan.out(target)), target)
@@ -490,7 +492,7 @@ def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tenso
 
 # special_hermite_polynomial_h.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_h(cp, x_, n_, out=plan.out(target)), target)
@@ -499,7 +501,7 @@ def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) ->
 
 # special_hermite_polynomial_h.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_h(cp, x_, n_, out=plan.out(target)), target)
@@ -508,7 +510,7 @@ def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) ->
 
 # special_hermite_polynomial_he.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_he(cp, x_, n_, out=plan.out(target)), target)
@@ -517,7 +519,7 @@ def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
 
 # special_hermite_polynomial_he.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_he(cp, x_, n_, out=plan.out(target)), target)
@@ -526,7 +528,7 @@ def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
 
 # special_hermite_polynomial_he.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_he(cp, x_, n_, out=plan.out(target)), target)
@@ -535,7 +537,7 @@ def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
 
 # special_laguerre_polynomial_l.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_, out=plan.out(target)), target)
@@ -544,7 +546,7 @@ def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
 
 # special_laguerre_polynomial_l.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_, out=plan.out(target)), target)
@@ -553,7 +555,7 @@ def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
 
 # special_laguerre_polynomial_l.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_, out=plan.out(target)), target)
@@ -562,7 +564,7 @@ def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
 
 # special_legendre_polynomial_p.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.legendre_polynomial_p(cp, x_, n_, out=plan.out(target)), target)
@@ -571,7 +573,7 @@ def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
 
 # special_legendre_polynomial_p.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.legendre_polynomial_p(cp, x_, n_, out=plan.out(target)), target)
@@ -580,7 +582,7 @@ def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
 
 # special_legendre_polynomial_p.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_legendre_polynomial_p_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.legendre_polynomial_p(cp, x_, n_, out=plan.out(target)), target)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, results_of, rules
+from opwright.abi import Tensor, new_result, results_of
 from opwright_kernels import pooling as pooling_kernels
 from opwright_kernels import unpooling as unpooling_kernels
+
+from ..metas import pooling as metas
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
@@ -20,29 +22,7 @@ def max_pool2d_with_indices_default(
     dilation: list[int],
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool2d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     result0, result1 = results_of(
         pooling_kernels.max_pool2d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode),
@@ -63,29 +43,7 @@ def max_pool2d_with_indices_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool2d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -108,29 +66,7 @@ def max_pool3d_with_indices_default(
     dilation: list[int],
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool3d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     result0, result1 = results_of(
         pooling_kernels.max_pool3d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode),
@@ -151,29 +87,7 @@ def max_pool3d_with_indices_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool3d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -197,18 +111,7 @@ def avg_pool2d_default(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool2d",
-        accepts="int64 floating",
-        divisor=divisor_override,
-    )
+    plan = metas.avg_pool2d_default(self.array, kernel_size, stride, padding, ceil_mode, divisor_override)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -236,18 +139,7 @@ def avg_pool3d_default(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool3d",
-        accepts="int64 float32 float64",
-        divisor=divisor_override,
-    )
+    plan = metas.avg_pool3d_default(self.array, kernel_size, stride, padding, ceil_mode, divisor_override)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -266,22 +158,21 @@ def avg_pool3d_default(
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
+    plan = metas._adaptive_avg_pool2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, pooling_kernels.adaptive_avg_pool(cp, self_, output_size))
 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
+    plan = metas._adaptive_avg_pool3d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, pooling_kernels.adaptive_avg_pool(cp, self_, output_size))
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool2d_default(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d")
-    plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool2d_default(self.array, output_size)
     (self_,) = plan0.operands
     result0, result1 = results_of(pooling_kernels.adaptive_max_pool(cp, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -295,8 +186,7 @@ def adaptive_max_pool2d_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d")
-    plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool2d_default(self.array, output_size)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -308,8 +198,7 @@ def adaptive_max_pool2d_out(
 
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool3d_default(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d")
-    plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool3d_default(self.array, output_size)
     (self_,) = plan0.operands
     result0, result1 = results_of(pooling_kernels.adaptive_max_pool(cp, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -323,8 +212,7 @@ def adaptive_max_pool3d_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d")
-    plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool3d_default(self.array, output_size)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -336,7 +224,7 @@ def adaptive_max_pool3d_out(
 
 # max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
 def max_unpool2d_default(self: Tensor, indices: Tensor, output_size: list[int]) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
+    plan = metas.max_unpool2d_default(self.array, indices.array, output_size)
     self_, indices_ = plan.operands
     return new_result(plan, unpooling_kernels.max_unpool2d(cp, self_, indices_, output_size))
 
@@ -349,7 +237,7 @@ def max_unpool3d_default(
     stride: list[int],
     padding: list[int],
 ) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
+    plan = metas.max_unpool3d_default(self.array, indices.array, output_size, stride)
     self_, indices_ = plan.operands
     return new_result(plan, unpooling_kernels.max_unpool3d(cp, self_, indices_, output_size, stride, padding))
 
@@ -361,23 +249,7 @@ def fractional_max_pool2d_default(
     output_size: list[int],
     random_samples: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool2d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     result0, result1 = results_of(
         unpooling_kernels.fractional_max_pool2d(cp, self_, kernel_size, output_size, random_samples_),
@@ -396,23 +268,7 @@ def fractional_max_pool2d_output(
     output: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool2d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(indices)
@@ -432,23 +288,7 @@ def fractional_max_pool3d_default(
     output_size: list[int],
     random_samples: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool3d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     result0, result1 = results_of(
         unpooling_kernels.fractional_max_pool3d(cp, self_, kernel_size, output_size, random_samples_),
@@ -467,23 +307,7 @@ def fractional_max_pool3d_output(
     output: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool3d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(indices)
@@ -508,18 +332,7 @@ def avg_pool2d_out(
     divisor_override: int | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool2d",
-        accepts="int64 floating",
-        divisor=divisor_override,
-    )
+    plan = metas.avg_pool2d_default(self.array, kernel_size, stride, padding, ceil_mode, divisor_override)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(
@@ -550,18 +363,7 @@ def avg_pool3d_out(
     divisor_override: int | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool3d",
-        accepts="int64 float32 float64",
-        divisor=divisor_override,
-    )
+    plan = metas.avg_pool3d_default(self.array, kernel_size, stride, padding, ceil_mode, divisor_override)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(
@@ -582,7 +384,7 @@ def avg_pool3d_out(
 
 # _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
+    plan = metas._adaptive_avg_pool2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(pooling_kernels.adaptive_avg_pool(cp, self_, output_size), target)
@@ -591,7 +393,7 @@ def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) 
 
 # _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
+    plan = metas._adaptive_avg_pool3d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(pooling_kernels.adaptive_avg_pool(cp, self_, output_size), target)
@@ -600,7 +402,7 @@ def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) 
 
 # max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
+    plan = metas.max_unpool2d_default(self.array, indices.array, output_size)
     self_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(unpooling_kernels.max_unpool2d(cp, self_, indices_, output_size), target)
@@ -617,7 +419,7 @@ def max_unpool3d_out(
     padding: list[int],
     out: Tensor,
 ) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
+    plan = metas.max_unpool3d_default(self.array, indices.array, output_size, stride)
     self_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(unpooling_kernels.max_unpool3d(cp, self_, indices_, output_size, stride, padding), target)

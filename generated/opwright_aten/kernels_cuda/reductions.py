@@ -7,49 +7,51 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DType, Tensor, name_kernel, new_result, results_of, rules
+from opwright.abi import DType, Tensor, name_kernel, new_result, results_of
 from opwright_kernels import reductions as reductions_kernels
 from opwright_kernels import scans as scans_kernels
+
+from ..metas import reductions as metas
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.sum_default(self.array, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_total(cp, self_, dtype))
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.sum_dim_IntList(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(cp, self_, dim, keepdim, dtype))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.prod_default(self.array, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_product(cp, self_, dtype))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.prod_dim_int(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(cp, self_, dim, keepdim, dtype))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+    plan = metas.mean_default(self.array, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_average(cp, self_, dtype))
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+    plan = metas.mean_default(self.array, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_average(cp, self_, dtype), target)
@@ -58,21 +60,21 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
+    plan = metas.mean_dim(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.average(cp, self_, dim, keepdim, dtype))
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan = metas.amax_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.largest(cp, self_, dim, keepdim))
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan = metas.amin_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.smallest(cp, self_, dim, keepdim))
 
@@ -80,7 +82,7 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
+        plan = metas.any_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, self_.any())
     except Exception as error:
@@ -91,7 +93,7 @@ def any_default(self: Tensor) -> Tensor:
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
+        plan = metas.any_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.any(), target)
@@ -103,14 +105,14 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan = metas.any_dim(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(cp, self_, dim, keepdim))
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan = metas.any_dims(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(cp, self_, dim, keepdim))
 
@@ -118,7 +120,7 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
+        plan = metas.all_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, self_.all())
     except Exception as error:
@@ -129,7 +131,7 @@ def all_default(self: Tensor) -> Tensor:
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
+        plan = metas.all_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.all(), target)
@@ -141,28 +143,28 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan = metas.all_dim(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(cp, self_, dim, keepdim))
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan = metas.all_dims(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(cp, self_, dim, keepdim))
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan = metas.argmax_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.position_of_largest(cp, self_, dim, keepdim))
 
 
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan = metas.argmin_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.position_of_smallest(cp, self_, dim, keepdim))
 
@@ -170,7 +172,7 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.max_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, self_.max())
     except Exception as error:
@@ -181,7 +183,7 @@ def max_default(self: Tensor) -> Tensor:
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.max_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.max(), target)
@@ -193,8 +195,7 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.max_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.largest_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -203,8 +204,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 # max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.max_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(max)
     target1 = plan1.target(max_values)
@@ -217,7 +217,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 # min(Tensor self) -> Tensor
 def min_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.min_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, self_.min())
     except Exception as error:
@@ -228,7 +228,7 @@ def min_default(self: Tensor) -> Tensor:
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.min_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.min(), target)
@@ -240,8 +240,7 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
 
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.min_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.smallest_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -250,8 +249,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 # min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.min_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(min_indices)
@@ -263,57 +261,49 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
 
 # var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan = metas.var_correction(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.variance(cp, self_, dim, correction, keepdim))
 
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan = metas.std_correction(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.deviation(cp, self_, dim, correction, keepdim))
 
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(
-        self.array,
-        dim,
-        keepdim,
-        compute_dtype=dtype,
-        kind="int_to_long",
-        accepts="bool integer floating",
-    )
+    plan = metas.nansum_default(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype))
 
 
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan = metas.count_nonzero_dim_IntList(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.number_of_nonzero(cp, self_, dim))
 
 
 # count_nonzero(Tensor self, int? dim=None) -> Tensor
 def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan = metas.count_nonzero_default(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.number_of_nonzero(cp, self_, dim))
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
+    plan = metas.logsumexp_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.logsumexp(cp, self_, dim, keepdim))
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
 def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.aminmax_default(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.smallest_and_largest(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -322,8 +312,7 @@ def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tenso
 # aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!)
 #     min, Tensor(b!) max)
 def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.aminmax_default(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(max)
@@ -342,42 +331,42 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
+    plan = metas.linalg_vector_norm_default(self.array, ord, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype))
 
 
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 def norm_Scalar(self: Tensor, p: Any) -> Tensor:
-    plan = rules.norm(self.array, p)
+    plan = metas.norm_Scalar(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(cp, self_, p))
 
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, compute_dtype=dtype)
+    plan = metas.norm_ScalarOpt_dtype(self.array, p, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(cp, self_, p, dtype))
 
 
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim)
+    plan = metas.norm_ScalarOpt_dim(self.array, p, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, p, dim, keepdim))
 
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
+    plan = metas.norm_ScalarOpt_dim_dtype(self.array, p, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
+    plan = metas.norm_ScalarOpt_dim_dtype(self.array, p, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype), target)
@@ -386,8 +375,7 @@ def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: D
 
 # var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.var_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.variance_and_mean(cp, self_, dim, correction, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -395,8 +383,7 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.std_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.deviation_and_mean(cp, self_, dim, correction, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -404,22 +391,21 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumsum_default(self.array, dim, dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_total(cp, self_, dim, dtype))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumprod_default(self.array, dim, dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_product(cp, self_, dim, dtype))
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
 def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummax_default(self.array, dim)
     (self_,) = plan0.operands
     result0, result1 = results_of(scans_kernels.running_largest(cp, self_, dim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -427,8 +413,7 @@ def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 # cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
 def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummax_default(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -440,8 +425,7 @@ def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
 
 # cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
 def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummin_default(self.array, dim)
     (self_,) = plan0.operands
     result0, result1 = results_of(scans_kernels.running_smallest(cp, self_, dim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -449,8 +433,7 @@ def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 # cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
 def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummin_default(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -462,21 +445,21 @@ def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
 
 # logcumsumexp(Tensor self, int dim) -> Tensor
 def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
-    plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
+    plan = metas.logcumsumexp_default(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_logsumexp(cp, self_, dim))
 
 
 # hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
 def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating")
+    plan = metas.hash_tensor(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.hash_of_elements(cp, self_, dim, keepdim, mode))
 
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.sum_default(self.array, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_total(cp, self_, dtype), target)
@@ -485,7 +468,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.sum_dim_IntList(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(cp, self_, dim, keepdim, dtype), target)
@@ -494,7 +477,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.prod_default(self.array, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_product(cp, self_, dtype), target)
@@ -503,7 +486,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.prod_dim_int(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(cp, self_, dim, keepdim, dtype), target)
@@ -512,7 +495,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
+    plan = metas.mean_dim(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.average(cp, self_, dim, keepdim, dtype), target)
@@ -521,7 +504,7 @@ def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
 
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan = metas.amax_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.largest(cp, self_, dim, keepdim), target)
@@ -530,7 +513,7 @@ def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
 
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan = metas.amin_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.smallest(cp, self_, dim, keepdim), target)
@@ -539,7 +522,7 @@ def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
 
 # any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan = metas.any_dim(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
@@ -548,7 +531,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 # any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan = metas.any_dims(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
@@ -557,7 +540,7 @@ def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
 
 # all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan = metas.all_dim(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
@@ -566,7 +549,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 # all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan = metas.all_dims(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
@@ -575,7 +558,7 @@ def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
 
 # argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan = metas.argmax_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.position_of_largest(cp, self_, dim, keepdim), target)
@@ -584,7 +567,7 @@ def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
 
 # argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan = metas.argmin_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.position_of_smallest(cp, self_, dim, keepdim), target)
@@ -594,7 +577,7 @@ def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
 # var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan = metas.var_correction(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.variance(cp, self_, dim, correction, keepdim), target)
@@ -604,7 +587,7 @@ def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 # std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan = metas.std_correction(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.deviation(cp, self_, dim, correction, keepdim), target)
@@ -613,14 +596,7 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(
-        self.array,
-        dim,
-        keepdim,
-        compute_dtype=dtype,
-        kind="int_to_long",
-        accepts="bool integer floating",
-    )
+    plan = metas.nansum_default(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype), target)
@@ -629,7 +605,7 @@ def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType 
 
 # count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan = metas.count_nonzero_dim_IntList(self.array, dim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.number_of_nonzero(cp, self_, dim), target)
@@ -638,7 +614,7 @@ def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> 
 
 # count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan = metas.count_nonzero_default(self.array, dim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.number_of_nonzero(cp, self_, dim), target)
@@ -647,7 +623,7 @@ def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
 
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
+    plan = metas.logsumexp_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.logsumexp(cp, self_, dim, keepdim), target)
@@ -664,7 +640,7 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
+    plan = metas.linalg_vector_norm_default(self.array, ord, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype), target)
@@ -673,7 +649,7 @@ def linalg_vector_norm_out(
 
 # norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
 def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p)
+    plan = metas.norm_Scalar(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(cp, self_, p), target)
@@ -682,7 +658,7 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, compute_dtype=dtype)
+    plan = metas.norm_ScalarOpt_dtype(self.array, p, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(cp, self_, p, dtype), target)
@@ -691,7 +667,7 @@ def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) ->
 
 # norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim)
+    plan = metas.norm_ScalarOpt_dim(self.array, p, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, p, dim, keepdim), target)
@@ -708,8 +684,7 @@ def var_mean_correction_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.var_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -729,8 +704,7 @@ def std_mean_correction_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.std_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -742,7 +716,7 @@ def std_mean_correction_out(
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumsum_default(self.array, dim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -751,7 +725,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumsum_default(self.array, dim, dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -760,7 +734,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumprod_default(self.array, dim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -769,7 +743,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumprod_default(self.array, dim, dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -778,7 +752,7 @@ def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
+    plan = metas.logcumsumexp_default(self.array, dim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_logsumexp(cp, self_, dim), target)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, dtypes, name_kernel, new_result, plain_dtypes, results_of, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, results_of
 from opwright_kernels import activations as activations_kernels
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
+
+from ..metas import unary as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_FC = plain_dtypes("fc")
@@ -19,7 +21,7 @@ DTYPES_IUFC = plain_dtypes("iufc")
 # neg(Tensor self) -> Tensor
 def neg_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        plan = metas.neg_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.negative(self_))
     except Exception as error:
@@ -49,7 +51,7 @@ def neg_default_dense(self: Tensor) -> Tensor:
 # abs(Tensor self) -> Tensor
 def abs_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        plan = metas.abs_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.absolute(self_))
     except Exception as error:
@@ -81,7 +83,7 @@ def abs_default_dense(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.exp_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.exp(self_))
     except Exception as error:
@@ -113,7 +115,7 @@ def exp_default_dense(self: Tensor) -> Tensor:
 # expm1(Tensor self) -> Tensor
 def expm1_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.expm1_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.expm1(self_))
     except Exception as error:
@@ -145,7 +147,7 @@ def expm1_default_dense(self: Tensor) -> Tensor:
 # log(Tensor self) -> Tensor
 def log_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.log(self_))
     except Exception as error:
@@ -177,7 +179,7 @@ def log_default_dense(self: Tensor) -> Tensor:
 # log1p(Tensor self) -> Tensor
 def log1p_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log1p_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.log1p(self_))
     except Exception as error:
@@ -209,7 +211,7 @@ def log1p_default_dense(self: Tensor) -> Tensor:
 # log2(Tensor self) -> Tensor
 def log2_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log2_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.log2(self_))
     except Exception as error:
@@ -241,7 +243,7 @@ def log2_default_dense(self: Tensor) -> Tensor:
 # sqrt(Tensor self) -> Tensor
 def sqrt_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sqrt_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.sqrt(self_))
     except Exception as error:
@@ -273,7 +275,7 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
 # sin(Tensor self) -> Tensor
 def sin_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sin_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.sin(self_))
     except Exception as error:
@@ -305,7 +307,7 @@ def sin_default_dense(self: Tensor) -> Tensor:
 # cos(Tensor self) -> Tensor
 def cos_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cos_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.cos(self_))
     except Exception as error:
@@ -337,7 +339,7 @@ def cos_default_dense(self: Tensor) -> Tensor:
 # tan(Tensor self) -> Tensor
 def tan_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tan_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.tan(self_))
     except Exception as error:
@@ -369,7 +371,7 @@ def tan_default_dense(self: Tensor) -> Tensor:
 # tanh(Tensor self) -> Tensor
 def tanh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tanh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.tanh(self_))
     except Exception as error:
@@ -401,7 +403,7 @@ def tanh_default_dense(self: Tensor) -> Tensor:
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.reciprocal_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.reciprocal(self_))
     except Exception as error:
@@ -432,14 +434,14 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
 
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.rsqrt_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.reciprocal_root(cp, self_))
 
 
 # sigmoid(Tensor self) -> Tensor
 def sigmoid_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.sigmoid_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.sigmoid(cp, self_))
 
@@ -447,7 +449,7 @@ def sigmoid_default(self: Tensor) -> Tensor:
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.floor_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.floor(self_))
     except Exception as error:
@@ -479,7 +481,7 @@ def floor_default_dense(self: Tensor) -> Tensor:
 # ceil(Tensor self) -> Tensor
 def ceil_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.ceil_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.ceil(self_))
     except Exception as error:
@@ -511,7 +513,7 @@ def ceil_default_dense(self: Tensor) -> Tensor:
 # trunc(Tensor self) -> Tensor
 def trunc_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.trunc_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.trunc(self_))
     except Exception as error:
@@ -542,21 +544,21 @@ def trunc_default_dense(self: Tensor) -> Tensor:
 
 # round(Tensor self) -> Tensor
 def round_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.round_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.round_half_even(cp, self_))
 
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
 def round_decimals(self: Tensor, decimals: int) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.round_decimals(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.round_to_decimals(cp, self_, decimals))
 
 
 # sign(Tensor self) -> Tensor
 def sign_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
+    plan = metas.sign_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.sign(cp, self_))
 
@@ -564,7 +566,7 @@ def sign_default(self: Tensor) -> Tensor:
 # asin(Tensor self) -> Tensor
 def asin_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asin_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arcsin(self_))
     except Exception as error:
@@ -596,7 +598,7 @@ def asin_default_dense(self: Tensor) -> Tensor:
 # acos(Tensor self) -> Tensor
 def acos_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acos_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arccos(self_))
     except Exception as error:
@@ -628,7 +630,7 @@ def acos_default_dense(self: Tensor) -> Tensor:
 # atan(Tensor self) -> Tensor
 def atan_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atan_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arctan(self_))
     except Exception as error:
@@ -660,7 +662,7 @@ def atan_default_dense(self: Tensor) -> Tensor:
 # sinh(Tensor self) -> Tensor
 def sinh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sinh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.sinh(self_))
     except Exception as error:
@@ -692,7 +694,7 @@ def sinh_default_dense(self: Tensor) -> Tensor:
 # cosh(Tensor self) -> Tensor
 def cosh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cosh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.cosh(self_))
     except Exception as error:
@@ -724,7 +726,7 @@ def cosh_default_dense(self: Tensor) -> Tensor:
 # asinh(Tensor self) -> Tensor
 def asinh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asinh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arcsinh(self_))
     except Exception as error:
@@ -756,7 +758,7 @@ def asinh_default_dense(self: Tensor) -> Tensor:
 # acosh(Tensor self) -> Tensor
 def acosh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acosh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arccosh(self_))
     except Exception as error:
@@ -788,7 +790,7 @@ def acosh_default_dense(self: Tensor) -> Tensor:
 # atanh(Tensor self) -> Tensor
 def atanh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atanh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arctanh(self_))
     except Exception as error:
@@ -819,7 +821,7 @@ def atanh_default_dense(self: Tensor) -> Tensor:
 
 # exp2(Tensor self) -> Tensor
 def exp2_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.exp2_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.exp2(cp, self_))
 
@@ -827,7 +829,7 @@ def exp2_default(self: Tensor) -> Tensor:
 # log10(Tensor self) -> Tensor
 def log10_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log10_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.log10(self_))
     except Exception as error:
@@ -859,7 +861,7 @@ def log10_default_dense(self: Tensor) -> Tensor:
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.deg2rad_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.multiply(self_, 0.017453292519943295))
     except Exception as error:
@@ -889,7 +891,7 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.rad2deg_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.multiply(self_, 57.29577951308232))
     except Exception as error:
@@ -918,42 +920,42 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
 
 # frac(Tensor self) -> Tensor
 def frac_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.frac_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.fractional_part(cp, self_))
 
 
 # sgn(Tensor self) -> Tensor
 def sgn_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.sgn_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.sgn(cp, self_))
 
 
 # angle(Tensor self) -> Tensor
 def angle_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
+    plan = metas.angle_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.angle(cp, self_))
 
 
 # _conj_physical(Tensor self) -> Tensor
 def _conj_physical_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas._conj_physical_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.conjugate(cp, self_))
 
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
 def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
+    plan = metas.nan_to_num_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.nan_to_num(cp, self_, nan, posinf, neginf))
 
 
 # conj_physical_(Tensor(a!) self) -> Tensor(a!)
 def conj_physical_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.conj_physical_(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.conjugate(cp, self_), target)
@@ -962,7 +964,7 @@ def conj_physical_(self: Tensor) -> Tensor:
 
 # conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.conj_physical_out(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.conjugate(cp, self_), target)
@@ -971,29 +973,28 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
 
 # complex(Tensor real, Tensor imag) -> Tensor
 def complex_default(real: Tensor, imag: Tensor) -> Tensor:
-    plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
+    plan = metas.complex_default(real.array, imag.array)
     real_, imag_ = plan.operands
     return new_result(plan, elementary_kernels.complex_of_parts(cp, real_, imag_))
 
 
 # polar(Tensor abs, Tensor angle) -> Tensor
 def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
-    plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
+    plan = metas.polar_default(abs.array, angle.array)
     abs_, angle_ = plan.operands
     return new_result(plan, elementary_kernels.complex_of_polar(cp, abs_, angle_))
 
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.relu_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.relu(cp, self_))
 
 
 # frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
 def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    plan0, plan1 = metas.frexp_Tensor(self.array)
     (self_,) = plan0.operands
     result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(cp, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -1002,8 +1003,7 @@ def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
 # frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
 #     exponent)
 def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    plan0, plan1 = metas.frexp_Tensor(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(mantissa)
     target1 = plan1.target(exponent)
@@ -1015,7 +1015,7 @@ def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
+    plan = metas.gelu_default(self.array, approximate)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.gelu(cp, self_, approximate))
 
@@ -1023,7 +1023,7 @@ def gelu_default(self: Tensor, approximate: str) -> Tensor:
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        plan = metas.neg_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.negative(self_, out=plan.out(target)), target)
@@ -1036,7 +1036,7 @@ def neg_out(self: Tensor, out: Tensor) -> Tensor:
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        plan = metas.neg_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.negative(self_, out=plan.out(target)), target)
@@ -1063,7 +1063,7 @@ def neg__dense(self: Tensor) -> Tensor:
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def abs_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        plan = metas.abs_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.absolute(self_, out=plan.out(target)), target)
@@ -1076,7 +1076,7 @@ def abs_out(self: Tensor, out: Tensor) -> Tensor:
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        plan = metas.abs_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.absolute(self_, out=plan.out(target)), target)
@@ -1103,7 +1103,7 @@ def abs__dense(self: Tensor) -> Tensor:
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.exp_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.exp(self_, out=plan.out(target)), target)
@@ -1116,7 +1116,7 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.exp_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.exp(self_, out=plan.out(target)), target)
@@ -1143,7 +1143,7 @@ def exp__dense(self: Tensor) -> Tensor:
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def expm1_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.expm1_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.expm1(self_, out=plan.out(target)), target)
@@ -1156,7 +1156,7 @@ def expm1_out(self: Tensor, out: Tensor) -> Tensor:
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.expm1_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.expm1(self_, out=plan.out(target)), target)
@@ -1183,7 +1183,7 @@ def expm1__dense(self: Tensor) -> Tensor:
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.log(self_, out=plan.out(target)), target)
@@ -1196,7 +1196,7 @@ def log_out(self: Tensor, out: Tensor) -> Tensor:
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.log(self_, out=plan.out(target)), target)
@@ -1223,7 +1223,7 @@ def log__dense(self: Tensor) -> Tensor:
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log1p_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log1p_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.log1p(self_, out=plan.out(target)), target)
@@ -1236,7 +1236,7 @@ def log1p_out(self: Tensor, out: Tensor) -> Tensor:
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log1p_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.log1p(self_, out=plan.out(target)), target)
@@ -1263,7 +1263,7 @@ def log1p__dense(self: Tensor) -> Tensor:
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log2_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.log2(self_, out=plan.out(target)), target)
@@ -1276,7 +1276,7 @@ def log2_out(self: Tensor, out: Tensor) -> Tensor:
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log2_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.log2(self_, out=plan.out(target)), target)
@@ -1303,7 +1303,7 @@ def log2__dense(self: Tensor) -> Tensor:
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sqrt_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.sqrt(self_, out=plan.out(target)), target)
@@ -1316,7 +1316,7 @@ def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sqrt_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.sqrt(self_, out=plan.out(target)), target)
@@ -1343,7 +1343,7 @@ def sqrt__dense(self: Tensor) -> Tensor:
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sin_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.sin(self_, out=plan.out(target)), target)
@@ -1356,7 +1356,7 @@ def sin_out(self: Tensor, out: Tensor) -> Tensor:
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sin_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.sin(self_, out=plan.out(target)), target)
@@ -1383,7 +1383,7 @@ def sin__dense(self: Tensor) -> Tensor:
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cos_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cos_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.cos(self_, out=plan.out(target)), target)
@@ -1396,7 +1396,7 @@ def cos_out(self: Tensor, out: Tensor) -> Tensor:
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cos_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.cos(self_, out=plan.out(target)), target)
@@ -1423,7 +1423,7 @@ def cos__dense(self: Tensor) -> Tensor:
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tan_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.tan(self_, out=plan.out(target)), target)
@@ -1436,7 +1436,7 @@ def tan_out(self: Tensor, out: Tensor) -> Tensor:
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tan_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.tan(self_, out=plan.out(target)), target)
@@ -1463,7 +1463,7 @@ def tan__dense(self: Tensor) -> Tensor:
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tanh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tanh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.tanh(self_, out=plan.out(target)), target)
@@ -1476,7 +1476,7 @@ def tanh_out(self: Tensor, out: Tensor) -> Tensor:
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tanh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.tanh(self_, out=plan.out(target)), target)
@@ -1503,7 +1503,7 @@ def tanh__dense(self: Tensor) -> Tensor:
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.reciprocal_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
@@ -1516,7 +1516,7 @@ def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.reciprocal_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
@@ -1542,7 +1542,7 @@ def reciprocal__dense(self: Tensor) -> Tensor:
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.rsqrt_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.reciprocal_root(cp, self_, out=plan.out(target)), target)
@@ -1551,7 +1551,7 @@ def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.rsqrt_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.reciprocal_root(cp, self_, out=plan.out(target)), target)
@@ -1560,7 +1560,7 @@ def rsqrt_(self: Tensor) -> Tensor:
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.sigmoid_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.sigmoid(cp, self_, out=plan.out(target)), target)
@@ -1569,7 +1569,7 @@ def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
 
 # sigmoid_(Tensor(a!) self) -> Tensor(a!)
 def sigmoid_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.sigmoid_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sigmoid(cp, self_, out=plan.out(target)), target)
@@ -1579,7 +1579,7 @@ def sigmoid_(self: Tensor) -> Tensor:
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def floor_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.floor_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.floor(self_, out=plan.out(target)), target)
@@ -1592,7 +1592,7 @@ def floor_out(self: Tensor, out: Tensor) -> Tensor:
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.floor_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.floor(self_, out=plan.out(target)), target)
@@ -1619,7 +1619,7 @@ def floor__dense(self: Tensor) -> Tensor:
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.ceil_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.ceil(self_, out=plan.out(target)), target)
@@ -1632,7 +1632,7 @@ def ceil_out(self: Tensor, out: Tensor) -> Tensor:
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.ceil_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.ceil(self_, out=plan.out(target)), target)
@@ -1659,7 +1659,7 @@ def ceil__dense(self: Tensor) -> Tensor:
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trunc_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.trunc_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.trunc(self_, out=plan.out(target)), target)
@@ -1672,7 +1672,7 @@ def trunc_out(self: Tensor, out: Tensor) -> Tensor:
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.trunc_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.trunc(self_, out=plan.out(target)), target)
@@ -1698,7 +1698,7 @@ def trunc__dense(self: Tensor) -> Tensor:
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def round_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.round_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.round_half_even(cp, self_, out=plan.out(target)), target)
@@ -1707,7 +1707,7 @@ def round_out(self: Tensor, out: Tensor) -> Tensor:
 
 # round_(Tensor(a!) self) -> Tensor(a!)
 def round__default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.round_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.round_half_even(cp, self_, out=plan.out(target)), target)
@@ -1716,7 +1716,7 @@ def round__default(self: Tensor) -> Tensor:
 
 # round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
 def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.round_decimals(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.round_to_decimals(cp, self_, decimals, out=plan.out(target)), target)
@@ -1725,7 +1725,7 @@ def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
 
 # round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)
 def round__decimals(self: Tensor, decimals: int) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.round_decimals(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.round_to_decimals(cp, self_, decimals, out=plan.out(target)), target)
@@ -1734,7 +1734,7 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
 
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sign_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
+    plan = metas.sign_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.sign(cp, self_, out=plan.out(target)), target)
@@ -1743,7 +1743,7 @@ def sign_out(self: Tensor, out: Tensor) -> Tensor:
 
 # sign_(Tensor(a!) self) -> Tensor(a!)
 def sign_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
+    plan = metas.sign_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sign(cp, self_, out=plan.out(target)), target)
@@ -1753,7 +1753,7 @@ def sign_(self: Tensor) -> Tensor:
 # asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asin_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asin_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arcsin(self_, out=plan.out(target)), target)
@@ -1766,7 +1766,7 @@ def asin_out(self: Tensor, out: Tensor) -> Tensor:
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asin_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arcsin(self_, out=plan.out(target)), target)
@@ -1793,7 +1793,7 @@ def asin__dense(self: Tensor) -> Tensor:
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acos_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acos_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arccos(self_, out=plan.out(target)), target)
@@ -1806,7 +1806,7 @@ def acos_out(self: Tensor, out: Tensor) -> Tensor:
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acos_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arccos(self_, out=plan.out(target)), target)
@@ -1833,7 +1833,7 @@ def acos__dense(self: Tensor) -> Tensor:
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atan_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arctan(self_, out=plan.out(target)), target)
@@ -1846,7 +1846,7 @@ def atan_out(self: Tensor, out: Tensor) -> Tensor:
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atan_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arctan(self_, out=plan.out(target)), target)
@@ -1873,7 +1873,7 @@ def atan__dense(self: Tensor) -> Tensor:
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sinh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.sinh(self_, out=plan.out(target)), target)
@@ -1886,7 +1886,7 @@ def sinh_out(self: Tensor, out: Tensor) -> Tensor:
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sinh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.sinh(self_, out=plan.out(target)), target)
@@ -1913,7 +1913,7 @@ def sinh__dense(self: Tensor) -> Tensor:
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cosh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cosh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.cosh(self_, out=plan.out(target)), target)
@@ -1926,7 +1926,7 @@ def cosh_out(self: Tensor, out: Tensor) -> Tensor:
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cosh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.cosh(self_, out=plan.out(target)), target)
@@ -1953,7 +1953,7 @@ def cosh__dense(self: Tensor) -> Tensor:
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asinh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asinh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arcsinh(self_, out=plan.out(target)), target)
@@ -1966,7 +1966,7 @@ def asinh_out(self: Tensor, out: Tensor) -> Tensor:
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asinh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arcsinh(self_, out=plan.out(target)), target)
@@ -1993,7 +1993,7 @@ def asinh__dense(self: Tensor) -> Tensor:
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acosh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acosh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arccosh(self_, out=plan.out(target)), target)
@@ -2006,7 +2006,7 @@ def acosh_out(self: Tensor, out: Tensor) -> Tensor:
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acosh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arccosh(self_, out=plan.out(target)), target)
@@ -2033,7 +2033,7 @@ def acosh__dense(self: Tensor) -> Tensor:
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atanh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atanh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arctanh(self_, out=plan.out(target)), target)
@@ -2046,7 +2046,7 @@ def atanh_out(self: Tensor, out: Tensor) -> Tensor:
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atanh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arctanh(self_, out=plan.out(target)), target)
@@ -2072,7 +2072,7 @@ def atanh__dense(self: Tensor) -> Tensor:
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp2_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.exp2_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.exp2(cp, self_, out=plan.out(target)), target)
@@ -2081,7 +2081,7 @@ def exp2_out(self: Tensor, out: Tensor) -> Tensor:
 
 # exp2_(Tensor(a!) self) -> Tensor(a!)
 def exp2_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.exp2_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.exp2(cp, self_, out=plan.out(target)), target)
@@ -2091,7 +2091,7 @@ def exp2_(self: Tensor) -> Tensor:
 # log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log10_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log10_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.log10(self_, out=plan.out(target)), target)
@@ -2104,7 +2104,7 @@ def log10_out(self: Tensor, out: Tensor) -> Tensor:
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log10_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.log10(self_, out=plan.out(target)), target)
@@ -2131,7 +2131,7 @@ def log10__dense(self: Tensor) -> Tensor:
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.deg2rad_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
@@ -2144,7 +2144,7 @@ def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.deg2rad_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
@@ -2171,7 +2171,7 @@ def deg2rad__dense(self: Tensor) -> Tensor:
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.rad2deg_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
@@ -2184,7 +2184,7 @@ def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.rad2deg_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
@@ -2210,7 +2210,7 @@ def rad2deg__dense(self: Tensor) -> Tensor:
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def frac_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.frac_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.fractional_part(cp, self_, out=plan.out(target)), target)
@@ -2219,7 +2219,7 @@ def frac_out(self: Tensor, out: Tensor) -> Tensor:
 
 # frac_(Tensor(a!) self) -> Tensor(a!)
 def frac_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.frac_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.fractional_part(cp, self_, out=plan.out(target)), target)
@@ -2228,7 +2228,7 @@ def frac_(self: Tensor) -> Tensor:
 
 # sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sgn_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.sgn_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.sgn(cp, self_, out=plan.out(target)), target)
@@ -2237,7 +2237,7 @@ def sgn_out(self: Tensor, out: Tensor) -> Tensor:
 
 # sgn_(Tensor(a!) self) -> Tensor(a!)
 def sgn_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.sgn_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.sgn(cp, self_, out=plan.out(target)), target)
@@ -2246,7 +2246,7 @@ def sgn_(self: Tensor) -> Tensor:
 
 # angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def angle_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
+    plan = metas.angle_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.angle(cp, self_, out=plan.out(target)), target)
@@ -2255,7 +2255,7 @@ def angle_out(self: Tensor, out: Tensor) -> Tensor:
 
 # _conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas._conj_physical_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.conjugate(cp, self_), target)
@@ -2264,7 +2264,7 @@ def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
 
 # nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)
 def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
+    plan = metas.nan_to_num_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.nan_to_num(cp, self_, nan, posinf, neginf), target)
@@ -2273,7 +2273,7 @@ def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf
 
 # nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)
 def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
+    plan = metas.nan_to_num_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.nan_to_num(cp, self_, nan, posinf, neginf), target)
@@ -2282,7 +2282,7 @@ def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: f
 
 # complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)
 def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
-    plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
+    plan = metas.complex_default(real.array, imag.array)
     real_, imag_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.complex_of_parts(cp, real_, imag_), target)
@@ -2291,7 +2291,7 @@ def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
 
 # polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)
 def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
-    plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
+    plan = metas.polar_default(abs.array, angle.array)
     abs_, angle_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.complex_of_polar(cp, abs_, angle_), target)
@@ -2300,7 +2300,7 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.relu_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.relu(cp, self_, out=plan.out(target)), target)
@@ -2309,7 +2309,7 @@ def relu_out(self: Tensor, out: Tensor) -> Tensor:
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.relu_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.relu(cp, self_, out=plan.out(target)), target)
@@ -2318,7 +2318,7 @@ def relu_(self: Tensor) -> Tensor:
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
+    plan = metas.gelu_default(self.array, approximate)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.gelu(cp, self_, approximate, out=plan.out(target)), target)
@@ -2327,7 +2327,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
+    plan = metas.gelu_default(self.array, approximate)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.gelu(cp, self_, approximate, out=plan.out(target)), target)

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import Tensor, new_result
 from opwright_kernels import upsampling as upsampling_kernels
+
+from ..metas import upsampling as metas
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan = metas.upsample_nearest1d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest(cp, self_, output_size, scales))
 
@@ -23,7 +25,7 @@ def upsample_nearest2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas.upsample_nearest2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_h, scales_w))
 
@@ -37,14 +39,14 @@ def upsample_nearest3d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan = metas.upsample_nearest3d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_d, scales_h, scales_w))
 
 
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact1d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales))
 
@@ -56,7 +58,7 @@ def _upsample_nearest_exact2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_h, scales_w))
 
@@ -70,7 +72,7 @@ def _upsample_nearest_exact3d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact3d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -85,7 +87,7 @@ def upsample_linear1d_default(
     align_corners: bool,
     scales: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size)
+    plan = metas.upsample_linear1d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales))
 
@@ -99,7 +101,7 @@ def upsample_bilinear2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    plan = metas.upsample_bilinear2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -117,7 +119,7 @@ def upsample_trilinear3d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size)
+    plan = metas.upsample_trilinear3d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -134,7 +136,7 @@ def upsample_bicubic2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    plan = metas.upsample_bicubic2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -151,7 +153,7 @@ def _upsample_bilinear2d_aa_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas._upsample_bilinear2d_aa_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -168,7 +170,7 @@ def _upsample_bicubic2d_aa_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas._upsample_bicubic2d_aa_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -178,7 +180,7 @@ def _upsample_bicubic2d_aa_default(
 
 # upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
 def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan = metas.upsample_nearest1d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales), target)
@@ -194,7 +196,7 @@ def upsample_nearest2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas.upsample_nearest2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_h, scales_w), target)
@@ -211,7 +213,7 @@ def upsample_nearest3d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan = metas.upsample_nearest3d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_d, scales_h, scales_w), target)
@@ -220,7 +222,7 @@ def upsample_nearest3d_out(
 
 # _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
 def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact1d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales), target)
@@ -236,7 +238,7 @@ def _upsample_nearest_exact2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_h, scales_w), target)
@@ -253,7 +255,7 @@ def _upsample_nearest_exact3d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact3d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_d, scales_h, scales_w), target)
@@ -269,7 +271,7 @@ def upsample_linear1d_out(
     scales: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size)
+    plan = metas.upsample_linear1d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales), target)
@@ -286,7 +288,7 @@ def upsample_bilinear2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    plan = metas.upsample_bilinear2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales_h, scales_w), target)
@@ -304,7 +306,7 @@ def upsample_trilinear3d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size)
+    plan = metas.upsample_trilinear3d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(
@@ -324,7 +326,7 @@ def upsample_bicubic2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    plan = metas.upsample_bicubic2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_cubic(cp, self_, output_size, align_corners, scales_h, scales_w), target)

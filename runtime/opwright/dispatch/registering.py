@@ -18,6 +18,7 @@ from opwright.dispatch.kernel_forms import (
     Kernel,
     Key,
     Lazy,
+    LazyFake,
     LazyWrapper,
     Registration,
     Shim,
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 Row = tuple[str, str, str, str, str, str]
+FakeRow = tuple[str, str, str]
 WrapperRow = tuple[str, str, str, str]
 _FORMS = (
     ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Taking, Unbound, UserKernel,
@@ -221,9 +223,12 @@ def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row[2] or row[0] not in bound]
 
 
-def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
-    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), and
-    the wrappers: (operator, key, module, function); without a module, dispatch skips the key.
+def install(
+    namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = (), fakes: Iterable[FakeRow] = ()
+) -> None:
+    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), the
+    wrappers: (operator, key, module, function); without a module, dispatch skips the key; and the functions that fake
+    kernels are made of: (operator, module, function).
 
     An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
     namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
@@ -232,6 +237,7 @@ def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] 
     with registry.lock:
         rows = _without_hidden(namespace, rows)
         _silence(_add_kernels(namespace, rows))
+        _add_fakes(fakes)
         _add_wrappers(namespace, wrappers)
 
 
@@ -251,6 +257,16 @@ def _add_kernels(namespace: str, rows: Iterable[Row]) -> set[str]:
         if module and not is_composite:
             generated.add(module)
     return generated
+
+
+def _add_fakes(rows: Iterable[FakeRow]) -> None:
+    for name, module, function in rows:
+        operator = find_operator(name)
+        form = LazyFake(operator, module, function)
+        known = operator.registrations.setdefault(DispatchKey.Meta, [])
+        if not _is_registered(form, known):
+            known.append(Registration(DispatchKey.Meta, form, operator.where))
+            operator.forget_table()
 
 
 def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:

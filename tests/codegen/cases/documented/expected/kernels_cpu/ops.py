@@ -18,9 +18,10 @@ from opwright.abi import (
     known_result,
     name_kernel,
     plain_dtypes,
-    rules,
     wrap,
 )
+
+from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
 
@@ -36,12 +37,7 @@ def hypotenuse_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypotenuse_default_forms.get(key)
         if form is None:
-            form = hypotenuse_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="int_to_float"),
-                self_,
-                other_,
-            )
+            form = hypotenuse_default_forms.learn(key, metas.hypotenuse_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.hypot(self_, other_), self_, other_)
@@ -98,7 +94,7 @@ def shout_default(self: Tensor, word: str) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = shout_default_forms.get(key)
         if form is None:
-            form = shout_default_forms.learn(key, rules.like(self_), self_)
+            form = shout_default_forms.learn(key, metas.shout_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.positive(self_), self_)
@@ -117,7 +113,7 @@ def shout_times(self: Tensor, n: int) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = shout_times_forms.get(key)
         if form is None:
-            form = shout_times_forms.learn(key, rules.like(self_), self_)
+            form = shout_times_forms.learn(key, metas.shout_times(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_ * n, self_)
@@ -136,7 +132,7 @@ def undocumented(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = undocumented_forms.get(key)
         if form is None:
-            form = undocumented_forms.learn(key, rules.like(self_), self_)
+            form = undocumented_forms.learn(key, metas.undocumented(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.positive(self_), self_)
@@ -156,7 +152,7 @@ def hypotenuse_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypotenuse_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float")
+            plan = metas.hypotenuse_default(self_, other_)
             hypotenuse_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -180,7 +176,7 @@ def hypotenuse_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypotenuse__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float")
+            plan = metas.hypotenuse_default(self_, other_)
             hypotenuse__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))

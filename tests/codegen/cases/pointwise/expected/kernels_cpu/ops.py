@@ -18,9 +18,10 @@ from opwright.abi import (
     known_result,
     name_kernel,
     plain_dtypes,
-    rules,
     wrap,
 )
+
+from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")
@@ -42,7 +43,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add_Tensor_forms.get(key)
         if form is None:
-            form = add_Tensor_forms.learn(key, rules.pointwise(self_, other_, alpha=alpha), self_, other_)
+            form = add_Tensor_forms.learn(key, metas.add_Tensor(self_, other_, alpha), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, add_Tensor_of_arrays(self_, other_, alpha), self_, other_)
@@ -99,7 +100,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add_Scalar_forms.get(key)
         if form is None:
-            form = add_Scalar_forms.learn(key, rules.pointwise(self_, other, alpha=alpha), self_, other)
+            form = add_Scalar_forms.learn(key, metas.add_Scalar(self_, other, alpha), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, add_Scalar_of_arrays(self_, other, alpha), self_)
@@ -156,7 +157,7 @@ def exp_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_default_forms.get(key)
         if form is None:
-            form = exp_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = exp_default_forms.learn(key, metas.exp_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.exp(self_), self_)
@@ -213,12 +214,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = less_forms.get(key)
         if form is None:
-            form = less_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = less_forms.learn(key, metas.less(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.less(self_, other_), self_, other_)
@@ -271,7 +267,7 @@ def swish(self: Tensor, beta: float) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = swish_forms.get(key)
         if form is None:
-            form = swish_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = swish_forms.learn(key, metas.swish(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_ / (1 + np.exp(-self_ * beta)), self_)
@@ -337,7 +333,7 @@ def lerp(start: Tensor, end: Tensor, weight: Tensor | None) -> Tensor:
         )
         form = lerp_forms.get(key)
         if form is None:
-            form = lerp_forms.learn(key, rules.pointwise(start_, end_, weight_), start_, end_, weight_)
+            form = lerp_forms.learn(key, metas.lerp(start_, end_, weight_), start_, end_, weight_)
         if form.casts:
             start_, end_, weight_ = cast_operands(form, (start_, end_, weight_))
         return known_result(
@@ -363,7 +359,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
+            plan = metas.add_Tensor(self_, other_, alpha)
             add_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -387,7 +383,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
+            plan = metas.add_Tensor(self_, other_, alpha)
             add__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -431,7 +427,7 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
+            plan = metas.add_Scalar(self_, other, alpha)
             add_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -454,7 +450,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
+            plan = metas.add_Scalar(self_, other, alpha)
             add__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -496,7 +492,7 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp_default(self_)
             exp_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -519,7 +515,7 @@ def exp_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp_default(self_)
             exp__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))

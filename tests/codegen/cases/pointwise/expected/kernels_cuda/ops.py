@@ -7,7 +7,9 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes
+
+from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")
@@ -16,7 +18,7 @@ DTYPES_BIUF = plain_dtypes("biuf")
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
     except Exception as error:
@@ -47,7 +49,7 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
     except Exception as error:
@@ -82,7 +84,7 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # less(Tensor self, Tensor other) -> Tensor
 def less(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.less(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.less(self_, other_))
     except Exception as error:
@@ -113,7 +115,7 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
@@ -126,7 +128,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
@@ -160,7 +162,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
@@ -173,7 +175,7 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)

@@ -21,11 +21,12 @@ from opwright.abi import (
     name_kernel,
     plain_dtypes,
     results_of,
-    rules,
     wrap,
     wrap_list,
     wrap_result,
 )
+
+from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")
@@ -43,7 +44,7 @@ def mul_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul_default_forms.get(key)
         if form is None:
-            form = mul_default_forms.learn(key, rules.pointwise(self_, other_), self_, other_)
+            form = mul_default_forms.learn(key, metas.mul_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.multiply(self_, other_), self_, other_)
@@ -96,7 +97,7 @@ def exp(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_forms.get(key)
         if form is None:
-            form = exp_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = exp_forms.learn(key, metas.exp(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.exp(self_), self_)
@@ -153,12 +154,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = less_forms.get(key)
         if form is None:
-            form = less_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = less_forms.learn(key, metas.less(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.less(self_, other_), self_, other_)
@@ -293,7 +289,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_)
+            plan = metas.mul_default(self_, other_)
             mul_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -317,7 +313,7 @@ def mul_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_)
+            plan = metas.mul_default(self_, other_)
             mul__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -359,7 +355,7 @@ def exp_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp(self_)
             exp__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -397,7 +393,7 @@ def less_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = less__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.less(self_, other_)
             less__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
