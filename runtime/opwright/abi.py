@@ -30,6 +30,7 @@ from opwright.dispatch.packets import Packet
 from opwright.dispatch.parts import functions_of, install_methods
 from opwright.dispatch.parts import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
+from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD
 from opwright.plans.alike import alike
@@ -90,7 +91,7 @@ if TYPE_CHECKING:
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
-    from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
+    from opwright.fake.results import fake, new_fake, place_of, place_of_first
     from opwright.plans.device_kernels import CudaHostKernel, CudaKernel
     from opwright.plans.device_loops import CudaLoop
     from opwright.plans.device_sources import CudaSource
@@ -127,7 +128,7 @@ _LATER: Final = {
     ),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
-    "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
+    "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
     "opwright.plans.device_kernels": ("CudaHostKernel", "CudaKernel"),
     "opwright.plans.device_loops": ("CudaLoop",),
     "opwright.plans.device_sources": ("CudaSource",),
@@ -140,6 +141,7 @@ _FORMER: Final = {
     "opwright.arrays.storage": ("storage_of",),
     "opwright.autograd.recording": ("check_writable", "increment_version"),
     "opwright.autograd.refreshing": ("mark_view", "mark_views"),
+    "opwright.fake.results": ("fake_like",),
     "opwright.keys": ("ADINPLACEORVIEW", "WRITE_BITS"),
 }
 _FORMER_HOMES: Final = {name: module for module, names in _FORMER.items() for name in names}
@@ -154,15 +156,15 @@ __all__ = [
     "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
     "TangentFormula", "Tensor", "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper",
     "cast_operands", "check_inplace", "check_no_gradient", "conjugate_of", "copy_written", "dtypes", "edges_of",
-    "expanded", "fake", "fake_kernel", "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list",
-    "find_some", "function_of", "functions_of", "gradients_of", "install", "install_methods", "is_array", "is_dtype",
-    "is_int_list", "known_result", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
+    "expanded", "fake", "fake_kernel", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some",
+    "function_of", "functions_of", "gradients_of", "install", "install_methods", "is_array", "is_dtype", "is_int_list",
+    "known_result", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
     "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes",
     "plan_of", "plans_of", "rebase_history", "record", "record_several", "records", "refuse_recording", "reshaped",
     "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result",
-    "save_results", "split_edges", "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all",
-    "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
-    "write_self", "zeros_for",
+    "save_results", "split_edges", "stub_of", "sum_terms", "swapped", "turned", "ufunc_shim", "ufunc_shims", "unpack",
+    "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out",
+    "write_outs", "write_self", "zeros_for",
 ]  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE, NativeF
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
 from opwright_codegen.targets.native_loops import loop_dtypes
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
+from opwright_codegen.targets.ufunc_kernels import ufunc_row
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.names import BuiltinNames, Namer
@@ -57,17 +58,18 @@ class Backend:
 @dataclass(frozen=True, slots=True)
 class Shim:
     """A general shim: what keeps its plans ('' where nothing does), statements in the order they run, and its fast
-    companions."""
+    companions, or the row that the runtime makes these of."""
 
     forms: str
     comment: str
     signature: str
     statements: tuple[str, ...]
     fast: tuple[FastShim, ...]
+    row: str = ""
 
     def texts(self) -> list[str]:
         """Return all text, for finding the names used."""
-        found = [self.forms.replace("np.ndarray", "np"), self.signature, *self.statements]
+        found = [self.forms.replace("np.ndarray", "np"), self.row, self.signature, *self.statements]
         for fast in self.fast:
             found += [
                 fast.signature,
@@ -100,10 +102,11 @@ def context(
         found = names[binding.view.name]
         kind = _builder(binding) if builder is ShimBuilder else builder  # (a fake calls no kernel)
         general = kind(binding, builtins, found, backend.xp, modules)
-        fast = _fast_shims(general, found.facts, fast_builder, backend.key)
+        row = ufunc_row(binding, found.facts, found, backend.xp)
+        fast = () if row else _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
         forms = known_forms(general)
-        shims.append(Shim(forms, comment, general.head(found.general), tuple(general.statements()), fast))
+        shims.append(Shim(forms, comment, general.head(found.general), tuple(general.statements()), fast, row))
     words = words_in(text for shim in shims for text in shim.texts())
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:

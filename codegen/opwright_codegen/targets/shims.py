@@ -33,11 +33,11 @@ RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms",
     "KnownViews", "Layout", "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Plan", "Scalar",
     "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module", "builtins", "cast_operands",
-    "complex", "cp", "dtypes", "error", "fake", "fake_kernel", "fake_like", "float", "int", "item", "known_result",
+    "complex", "cp", "dtypes", "error", "fake", "fake_kernel", "float", "int", "item", "known_result",
     "made", "math", "metas", "name_kernel", "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result",
     "new_results", "np", "number_of", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of",
-    "plans", "plans_of", "result", "results", "results_of", "rules", "target", "type", "wrap", "wrap_list",
-    "wrap_result", "wrap_view", "wrap_views", "zip",
+    "plans", "plans_of", "result", "results", "results_of", "rules", "target", "type", "ufunc_shim", "ufunc_shims",
+    "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from opwright.abi import (
     name_kernel,
     number_of,
     plain_dtypes,
+    ufunc_shims,
     wrap,
 )
 from opwright_kernels import copying as copying_kernels
@@ -54,38 +55,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_and_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_and_Tensor(self, other)
-    try:
-        result = np.bitwise_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_and_Tensor(self, other)
-
-
-# bitwise_and_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIU:
-        return bitwise_and_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.bitwise_and(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_and_Tensor(wrap(self), wrap(other)).array
+bitwise_and_Tensor_dense, bitwise_and_Tensor_arrays = ufunc_shims(bitwise_and_Tensor, np.bitwise_and, "TT", "biu")
 
 
 bitwise_and_Scalar_forms = KnownForms("TN", np.bitwise_and, (0, 1), (0, 1))
@@ -151,38 +121,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_or_Tensor(self, other)
-    try:
-        result = np.bitwise_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_or_Tensor(self, other)
-
-
-# bitwise_or_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIU:
-        return bitwise_or_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.bitwise_or(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_or_Tensor(wrap(self), wrap(other)).array
+bitwise_or_Tensor_dense, bitwise_or_Tensor_arrays = ufunc_shims(bitwise_or_Tensor, np.bitwise_or, "TT", "biu")
 
 
 bitwise_or_Scalar_forms = KnownForms("TN", np.bitwise_or, (0, 1), (0, 1))
@@ -243,38 +182,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_xor_Tensor(self, other)
-    try:
-        result = np.bitwise_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_xor_Tensor(self, other)
-
-
-# bitwise_xor_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIU:
-        return bitwise_xor_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.bitwise_xor(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_xor_Tensor(wrap(self), wrap(other)).array
+bitwise_xor_Tensor_dense, bitwise_xor_Tensor_arrays = ufunc_shims(bitwise_xor_Tensor, np.bitwise_xor, "TT", "biu")
 
 
 bitwise_xor_Scalar_forms = KnownForms("TN", np.bitwise_xor, (0, 1), (0, 1))
@@ -519,38 +427,7 @@ def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_and_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_and_default(self, other)
-    try:
-        result = np.logical_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_and_default(self, other)
-
-
-# logical_and_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return logical_and_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logical_and(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_and_default(wrap(self), wrap(other)).array
+logical_and_default_dense, logical_and_default_arrays = ufunc_shims(logical_and_default, np.logical_and, "TT", "biufc")
 
 
 logical_or_default_forms = KnownForms("TT", np.logical_or, (0, 1))
@@ -573,38 +450,7 @@ def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_or_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_or_default(self, other)
-    try:
-        result = np.logical_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_or_default(self, other)
-
-
-# logical_or_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return logical_or_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logical_or(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_or_default(wrap(self), wrap(other)).array
+logical_or_default_dense, logical_or_default_arrays = ufunc_shims(logical_or_default, np.logical_or, "TT", "biufc")
 
 
 logical_xor_default_forms = KnownForms("TT", np.logical_xor, (0, 1))
@@ -627,38 +473,7 @@ def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_xor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_xor_default(self, other)
-    try:
-        result = np.logical_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_xor_default(self, other)
-
-
-# logical_xor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return logical_xor_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logical_xor(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_xor_default(wrap(self), wrap(other)).array
+logical_xor_default_dense, logical_xor_default_arrays = ufunc_shims(logical_xor_default, np.logical_xor, "TT", "biufc")
 
 
 bitwise_not_default_forms = KnownForms("T", np.invert, (0,))
@@ -680,37 +495,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
         raise
 
 
-# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIU:
-        return bitwise_not_default(self)
-    try:
-        result = np.invert(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_not_default(self)
-
-
-# bitwise_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIU:
-        return bitwise_not_default(wrap(self)).array
-    try:
-        result = np.invert(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_not_default(wrap(self)).array
+bitwise_not_default_dense, bitwise_not_default_arrays = ufunc_shims(bitwise_not_default, np.invert, "T", "biu")
 
 
 logical_not_default_forms = KnownForms("T", np.logical_not, (0,))
@@ -732,35 +517,7 @@ def logical_not_default(self: Tensor) -> Tensor:
         raise
 
 
-# logical_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = np.logical_not(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_not_default(self)
-
-
-# logical_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_not_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIUFC:
-        return logical_not_default(wrap(self)).array
-    try:
-        result = np.logical_not(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_not_default(wrap(self)).array
+logical_not_default_dense, logical_not_default_arrays = ufunc_shims(logical_not_default, np.logical_not, "T", "biufc")
 
 
 isnan_default_forms = KnownForms("T", np.not_equal, (0, 0))
@@ -832,35 +589,7 @@ def isfinite(self: Tensor) -> Tensor:
         raise
 
 
-# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isfinite_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = np.isfinite(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return isfinite(self)
-
-
-# isfinite where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def isfinite_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIUFC:
-        return isfinite(wrap(self)).array
-    try:
-        result = np.isfinite(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return isfinite(wrap(self)).array
+isfinite_dense, isfinite_arrays = ufunc_shims(isfinite, np.isfinite, "T", "biufc")
 
 
 isinf_default_forms = KnownForms("T", elementary_kernels.isinf, (-1, 0))
@@ -1040,38 +769,7 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return eq_Tensor(self, other)
-    try:
-        result = np.equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Tensor(self, other)
-
-
-# eq_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return eq_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return eq_Tensor(wrap(self), wrap(other)).array
+eq_Tensor_dense, eq_Tensor_arrays = ufunc_shims(eq_Tensor, np.equal, "TT", "biufc")
 
 
 eq_Scalar_forms = KnownForms("TN", np.equal, (0, 1), (0, 1))
@@ -1093,37 +791,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(self, other)
-    try:
-        result = np.equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Scalar(self, other)
-
-
-# eq_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(wrap(self), other).array
-    try:
-        result = np.equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return eq_Scalar(wrap(self), other).array
+eq_Scalar_dense, eq_Scalar_arrays = ufunc_shims(eq_Scalar, np.equal, "TN", "fc")
 
 
 ne_Tensor_forms = KnownForms("TT", np.not_equal, (0, 1))
@@ -1146,38 +814,7 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return ne_Tensor(self, other)
-    try:
-        result = np.not_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Tensor(self, other)
-
-
-# ne_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return ne_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.not_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ne_Tensor(wrap(self), wrap(other)).array
+ne_Tensor_dense, ne_Tensor_arrays = ufunc_shims(ne_Tensor, np.not_equal, "TT", "biufc")
 
 
 ne_Scalar_forms = KnownForms("TN", np.not_equal, (0, 1), (0, 1))
@@ -1199,37 +836,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(self, other)
-    try:
-        result = np.not_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Scalar(self, other)
-
-
-# ne_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(wrap(self), other).array
-    try:
-        result = np.not_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ne_Scalar(wrap(self), other).array
+ne_Scalar_dense, ne_Scalar_arrays = ufunc_shims(ne_Scalar, np.not_equal, "TN", "fc")
 
 
 lt_Tensor_forms = KnownForms("TT", np.less, (0, 1))
@@ -1252,38 +859,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return lt_Tensor(self, other)
-    try:
-        result = np.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Tensor(self, other)
-
-
-# lt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return lt_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return lt_Tensor(wrap(self), wrap(other)).array
+lt_Tensor_dense, lt_Tensor_arrays = ufunc_shims(lt_Tensor, np.less, "TT", "biuf")
 
 
 lt_Scalar_forms = KnownForms("TN", np.less, (0, 1), (0, 1))
@@ -1305,37 +881,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(self, other)
-    try:
-        result = np.less(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Scalar(self, other)
-
-
-# lt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(wrap(self), other).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return lt_Scalar(wrap(self), other).array
+lt_Scalar_dense, lt_Scalar_arrays = ufunc_shims(lt_Scalar, np.less, "TN", "f")
 
 
 le_Tensor_forms = KnownForms("TT", np.less_equal, (0, 1))
@@ -1358,38 +904,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return le_Tensor(self, other)
-    try:
-        result = np.less_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Tensor(self, other)
-
-
-# le_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return le_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.less_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return le_Tensor(wrap(self), wrap(other)).array
+le_Tensor_dense, le_Tensor_arrays = ufunc_shims(le_Tensor, np.less_equal, "TT", "biuf")
 
 
 le_Scalar_forms = KnownForms("TN", np.less_equal, (0, 1), (0, 1))
@@ -1411,37 +926,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(self, other)
-    try:
-        result = np.less_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Scalar(self, other)
-
-
-# le_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(wrap(self), other).array
-    try:
-        result = np.less_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return le_Scalar(wrap(self), other).array
+le_Scalar_dense, le_Scalar_arrays = ufunc_shims(le_Scalar, np.less_equal, "TN", "f")
 
 
 gt_Tensor_forms = KnownForms("TT", np.greater, (0, 1))
@@ -1464,38 +949,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return gt_Tensor(self, other)
-    try:
-        result = np.greater(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Tensor(self, other)
-
-
-# gt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return gt_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.greater(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return gt_Tensor(wrap(self), wrap(other)).array
+gt_Tensor_dense, gt_Tensor_arrays = ufunc_shims(gt_Tensor, np.greater, "TT", "biuf")
 
 
 gt_Scalar_forms = KnownForms("TN", np.greater, (0, 1), (0, 1))
@@ -1517,37 +971,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(self, other)
-    try:
-        result = np.greater(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Scalar(self, other)
-
-
-# gt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(wrap(self), other).array
-    try:
-        result = np.greater(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return gt_Scalar(wrap(self), other).array
+gt_Scalar_dense, gt_Scalar_arrays = ufunc_shims(gt_Scalar, np.greater, "TN", "f")
 
 
 ge_Tensor_forms = KnownForms("TT", np.greater_equal, (0, 1))
@@ -1570,38 +994,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return ge_Tensor(self, other)
-    try:
-        result = np.greater_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Tensor(self, other)
-
-
-# ge_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return ge_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.greater_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ge_Tensor(wrap(self), wrap(other)).array
+ge_Tensor_dense, ge_Tensor_arrays = ufunc_shims(ge_Tensor, np.greater_equal, "TT", "biuf")
 
 
 ge_Scalar_forms = KnownForms("TN", np.greater_equal, (0, 1), (0, 1))
@@ -1623,37 +1016,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(self, other)
-    try:
-        result = np.greater_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Scalar(self, other)
-
-
-# ge_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(wrap(self), other).array
-    try:
-        result = np.greater_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ge_Scalar(wrap(self), other).array
+ge_Scalar_dense, ge_Scalar_arrays = ufunc_shims(ge_Scalar, np.greater_equal, "TN", "f")
 
 
 isin_Tensor_Tensor_forms = KnownForms("TT..", elementary_kernels.isin, (-1, 0, 1, 2, 3))

@@ -18,6 +18,7 @@ from opwright.abi import (
     known_result,
     name_kernel,
     plain_dtypes,
+    ufunc_shims,
     wrap,
 )
 from opwright_kernels import arithmetic as arithmetic_kernels
@@ -30,7 +31,6 @@ DTYPES_IU = plain_dtypes("iu")
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")
 DTYPES_IUFC = plain_dtypes("iufc")
-DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 def add_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -57,38 +57,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
-        return add_Tensor(self, other, alpha)
-    try:
-        result = np.add(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Tensor(self, other, alpha)
-
-
-# add_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return add_Tensor(wrap(self), wrap(other), alpha).array
-    try:
-        result = np.add(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return add_Tensor(wrap(self), wrap(other), alpha).array
+add_Tensor_dense, add_Tensor_arrays = ufunc_shims(add_Tensor, np.add, "TT1", "biufc")
 
 
 def add_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -114,42 +83,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = np.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
-
-
-# add_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return add_Scalar(wrap(self), other, alpha).array
-    try:
-        result = np.add(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return add_Scalar(wrap(self), other, alpha).array
+add_Scalar_dense, add_Scalar_arrays = ufunc_shims(add_Scalar, np.add, "TN1", "fc")
 
 
 def sub_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -176,38 +110,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# sub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
-        return sub_Tensor(self, other, alpha)
-    try:
-        result = np.subtract(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Tensor(self, other, alpha)
-
-
-# sub_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in DTYPES_IUFC:
-        return sub_Tensor(wrap(self), wrap(other), alpha).array
-    try:
-        result = np.subtract(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return sub_Tensor(wrap(self), wrap(other), alpha).array
+sub_Tensor_dense, sub_Tensor_arrays = ufunc_shims(sub_Tensor, np.subtract, "TT1", "iufc")
 
 
 def sub_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -233,42 +136,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return sub_Scalar(self, other, alpha)
-    try:
-        result = np.subtract(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Scalar(self, other, alpha)
-
-
-# sub_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return sub_Scalar(wrap(self), other, alpha).array
-    try:
-        result = np.subtract(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return sub_Scalar(wrap(self), other, alpha).array
+sub_Scalar_dense, sub_Scalar_arrays = ufunc_shims(sub_Scalar, np.subtract, "TN1", "fc")
 
 
 def rsub_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -410,38 +278,7 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return mul_Tensor(self, other)
-    try:
-        result = np.multiply(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Tensor(self, other)
-
-
-# mul_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return mul_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.multiply(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return mul_Tensor(wrap(self), wrap(other)).array
+mul_Tensor_dense, mul_Tensor_arrays = ufunc_shims(mul_Tensor, np.multiply, "TT", "biufc")
 
 
 mul_Scalar_forms = KnownForms("TN", np.multiply, (0, 1), (0, 1))
@@ -463,37 +300,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# mul_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return mul_Scalar(self, other)
-    try:
-        result = np.multiply(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Scalar(self, other)
-
-
-# mul_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return mul_Scalar(wrap(self), other).array
-    try:
-        result = np.multiply(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return mul_Scalar(wrap(self), other).array
+mul_Scalar_dense, mul_Scalar_arrays = ufunc_shims(mul_Scalar, np.multiply, "TN", "fc")
 
 
 div_Tensor_forms = KnownForms("TT", np.true_divide, (0, 1))
@@ -942,38 +749,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# maximum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return maximum_default(self, other)
-    try:
-        result = np.maximum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return maximum_default(self, other)
-
-
-# maximum_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return maximum_default(wrap(self), wrap(other)).array
-    try:
-        result = np.maximum(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return maximum_default(wrap(self), wrap(other)).array
+maximum_default_dense, maximum_default_arrays = ufunc_shims(maximum_default, np.maximum, "TT", "biuf")
 
 
 minimum_default_forms = KnownForms("TT", np.minimum, (0, 1))
@@ -996,38 +772,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# minimum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return minimum_default(self, other)
-    try:
-        result = np.minimum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return minimum_default(self, other)
-
-
-# minimum_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return minimum_default(wrap(self), wrap(other)).array
-    try:
-        result = np.minimum(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return minimum_default(wrap(self), wrap(other)).array
+minimum_default_dense, minimum_default_arrays = ufunc_shims(minimum_default, np.minimum, "TT", "biuf")
 
 
 atan2_default_forms = KnownForms("TT", np.arctan2, (0, 1))
@@ -1728,37 +1473,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
         raise
 
 
-# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(self, min)
-    try:
-        result = np.maximum(self_, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_default(self, min)
-
-
-# clamp_min_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(wrap(self), min).array
-    try:
-        result = np.maximum(self, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_min_default(wrap(self), min).array
+clamp_min_default_dense, clamp_min_default_arrays = ufunc_shims(clamp_min_default, np.maximum, "TN", "f")
 
 
 clamp_min_Tensor_forms = KnownForms("TT", np.maximum, (0, 1))
@@ -1781,38 +1496,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
         raise
 
 
-# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
-    self_ = self.array
-    min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_min_Tensor(self, min)
-    try:
-        result = np.maximum(self_, min_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_Tensor(self, min)
-
-
-# clamp_min_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if min.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return clamp_min_Tensor(wrap(self), wrap(min)).array
-    try:
-        result = np.maximum(self, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_min_Tensor(wrap(self), wrap(min)).array
+clamp_min_Tensor_dense, clamp_min_Tensor_arrays = ufunc_shims(clamp_min_Tensor, np.maximum, "TT", "biuf")
 
 
 clamp_max_default_forms = KnownForms("TN", np.minimum, (0, 1), (0, 1))
@@ -1834,37 +1518,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
         raise
 
 
-# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(self, max)
-    try:
-        result = np.minimum(self_, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_default(self, max)
-
-
-# clamp_max_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(wrap(self), max).array
-    try:
-        result = np.minimum(self, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_max_default(wrap(self), max).array
+clamp_max_default_dense, clamp_max_default_arrays = ufunc_shims(clamp_max_default, np.minimum, "TN", "f")
 
 
 clamp_max_Tensor_forms = KnownForms("TT", np.minimum, (0, 1))
@@ -1887,38 +1541,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
         raise
 
 
-# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
-    self_ = self.array
-    max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_max_Tensor(self, max)
-    try:
-        result = np.minimum(self_, max_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_Tensor(self, max)
-
-
-# clamp_max_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if max.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return clamp_max_Tensor(wrap(self), wrap(max)).array
-    try:
-        result = np.minimum(self, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_max_Tensor(wrap(self), wrap(max)).array
+clamp_max_Tensor_dense, clamp_max_Tensor_arrays = ufunc_shims(clamp_max_Tensor, np.minimum, "TT", "biuf")
 
 
 lerp_Scalar_forms = KnownForms("TTN", arithmetic_kernels.lerp, (-1, 0, 1, 2))

@@ -19,6 +19,7 @@ from opwright.abi import (
     name_kernel,
     plain_dtypes,
     results_of,
+    ufunc_shims,
     wrap,
 )
 from opwright_kernels import activations as activations_kernels
@@ -52,37 +53,7 @@ def neg_default(self: Tensor) -> Tensor:
         raise
 
 
-# neg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def neg_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUFC:
-        return neg_default(self)
-    try:
-        result = np.negative(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return neg_default(self)
-
-
-# neg_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def neg_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUFC:
-        return neg_default(wrap(self)).array
-    try:
-        result = np.negative(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return neg_default(wrap(self)).array
+neg_default_dense, neg_default_arrays = ufunc_shims(neg_default, np.negative, "T", "iufc")
 
 
 abs_default_forms = KnownForms("T", np.absolute, (0,))

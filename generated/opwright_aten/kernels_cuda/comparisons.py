@@ -8,7 +8,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, number_of, plain_dtypes
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, number_of, plain_dtypes, ufunc_shim
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import logic as logic_kernels
@@ -32,24 +32,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_and_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_and_Tensor(self, other)
-    try:
-        result = cp.bitwise_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_and_Tensor(self, other)
+bitwise_and_Tensor_dense = ufunc_shim(bitwise_and_Tensor, cp.bitwise_and, "TT", "biu", DENSE_CUDA)
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -85,24 +68,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_or_Tensor(self, other)
-    try:
-        result = cp.bitwise_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_or_Tensor(self, other)
+bitwise_or_Tensor_dense = ufunc_shim(bitwise_or_Tensor, cp.bitwise_or, "TT", "biu", DENSE_CUDA)
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
@@ -138,24 +104,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_xor_Tensor(self, other)
-    try:
-        result = cp.bitwise_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_xor_Tensor(self, other)
+bitwise_xor_Tensor_dense = ufunc_shim(bitwise_xor_Tensor, cp.bitwise_xor, "TT", "biu", DENSE_CUDA)
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
@@ -282,23 +231,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
         raise
 
 
-# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIU:
-        return bitwise_not_default(self)
-    try:
-        result = cp.invert(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_not_default(self)
+bitwise_not_default_dense = ufunc_shim(bitwise_not_default, cp.invert, "T", "biu", DENSE_CUDA)
 
 
 # logical_not(Tensor self) -> Tensor
@@ -347,21 +280,7 @@ def isfinite(self: Tensor) -> Tensor:
         raise
 
 
-# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isfinite_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = cp.isfinite(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return isfinite(self)
+isfinite_dense = ufunc_shim(isfinite, cp.isfinite, "T", "biufc", DENSE_CUDA)
 
 
 # isinf(Tensor self) -> Tensor
@@ -456,24 +375,7 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return eq_Tensor(self, other)
-    try:
-        result = cp.equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Tensor(self, other)
+eq_Tensor_dense = ufunc_shim(eq_Tensor, cp.equal, "TT", "biufc", DENSE_CUDA)
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -487,23 +389,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(self, other)
-    try:
-        result = cp.equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Scalar(self, other)
+eq_Scalar_dense = ufunc_shim(eq_Scalar, cp.equal, "TN", "fc", DENSE_CUDA)
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -517,24 +403,7 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return ne_Tensor(self, other)
-    try:
-        result = cp.not_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Tensor(self, other)
+ne_Tensor_dense = ufunc_shim(ne_Tensor, cp.not_equal, "TT", "biufc", DENSE_CUDA)
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -548,23 +417,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(self, other)
-    try:
-        result = cp.not_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Scalar(self, other)
+ne_Scalar_dense = ufunc_shim(ne_Scalar, cp.not_equal, "TN", "fc", DENSE_CUDA)
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -578,24 +431,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return lt_Tensor(self, other)
-    try:
-        result = cp.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Tensor(self, other)
+lt_Tensor_dense = ufunc_shim(lt_Tensor, cp.less, "TT", "biuf", DENSE_CUDA)
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -609,23 +445,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(self, other)
-    try:
-        result = cp.less(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Scalar(self, other)
+lt_Scalar_dense = ufunc_shim(lt_Scalar, cp.less, "TN", "f", DENSE_CUDA)
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -639,24 +459,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return le_Tensor(self, other)
-    try:
-        result = cp.less_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Tensor(self, other)
+le_Tensor_dense = ufunc_shim(le_Tensor, cp.less_equal, "TT", "biuf", DENSE_CUDA)
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -670,23 +473,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(self, other)
-    try:
-        result = cp.less_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Scalar(self, other)
+le_Scalar_dense = ufunc_shim(le_Scalar, cp.less_equal, "TN", "f", DENSE_CUDA)
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -700,24 +487,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return gt_Tensor(self, other)
-    try:
-        result = cp.greater(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Tensor(self, other)
+gt_Tensor_dense = ufunc_shim(gt_Tensor, cp.greater, "TT", "biuf", DENSE_CUDA)
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -731,23 +501,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(self, other)
-    try:
-        result = cp.greater(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Scalar(self, other)
+gt_Scalar_dense = ufunc_shim(gt_Scalar, cp.greater, "TN", "f", DENSE_CUDA)
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -761,24 +515,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return ge_Tensor(self, other)
-    try:
-        result = cp.greater_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Tensor(self, other)
+ge_Tensor_dense = ufunc_shim(ge_Tensor, cp.greater_equal, "TT", "biuf", DENSE_CUDA)
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -792,23 +529,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(self, other)
-    try:
-        result = cp.greater_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Scalar(self, other)
+ge_Scalar_dense = ufunc_shim(ge_Scalar, cp.greater_equal, "TN", "f", DENSE_CUDA)
 
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor

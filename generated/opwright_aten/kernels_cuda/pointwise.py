@@ -7,7 +7,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, ufunc_shim
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import indexing as indexing_kernels
 
@@ -34,24 +34,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
-        return add_Tensor(self, other, alpha)
-    try:
-        result = cp.add(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Tensor(self, other, alpha)
+add_Tensor_dense = ufunc_shim(add_Tensor, cp.add, "TT1", "biufc", DENSE_CUDA)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -68,28 +51,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = cp.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
+add_Scalar_dense = ufunc_shim(add_Scalar, cp.add, "TN1", "fc", DENSE_CUDA)
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -106,24 +68,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# sub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
-        return sub_Tensor(self, other, alpha)
-    try:
-        result = cp.subtract(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Tensor(self, other, alpha)
+sub_Tensor_dense = ufunc_shim(sub_Tensor, cp.subtract, "TT1", "iufc", DENSE_CUDA)
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -140,28 +85,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return sub_Scalar(self, other, alpha)
-    try:
-        result = cp.subtract(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Scalar(self, other, alpha)
+sub_Scalar_dense = ufunc_shim(sub_Scalar, cp.subtract, "TN1", "fc", DENSE_CUDA)
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -247,24 +171,7 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return mul_Tensor(self, other)
-    try:
-        result = cp.multiply(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Tensor(self, other)
+mul_Tensor_dense = ufunc_shim(mul_Tensor, cp.multiply, "TT", "biufc", DENSE_CUDA)
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -278,23 +185,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# mul_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return mul_Scalar(self, other)
-    try:
-        result = cp.multiply(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Scalar(self, other)
+mul_Scalar_dense = ufunc_shim(mul_Scalar, cp.multiply, "TN", "fc", DENSE_CUDA)
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -515,24 +406,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# maximum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return maximum_default(self, other)
-    try:
-        result = cp.maximum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return maximum_default(self, other)
+maximum_default_dense = ufunc_shim(maximum_default, cp.maximum, "TT", "biuf", DENSE_CUDA)
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -546,24 +420,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# minimum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return minimum_default(self, other)
-    try:
-        result = cp.minimum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return minimum_default(self, other)
+minimum_default_dense = ufunc_shim(minimum_default, cp.minimum, "TT", "biuf", DENSE_CUDA)
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -950,23 +807,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
         raise
 
 
-# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(self, min)
-    try:
-        result = cp.maximum(self_, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_default(self, min)
+clamp_min_default_dense = ufunc_shim(clamp_min_default, cp.maximum, "TN", "f", DENSE_CUDA)
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -980,24 +821,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
         raise
 
 
-# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
-    self_ = self.array
-    min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_min_Tensor(self, min)
-    try:
-        result = cp.maximum(self_, min_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_Tensor(self, min)
+clamp_min_Tensor_dense = ufunc_shim(clamp_min_Tensor, cp.maximum, "TT", "biuf", DENSE_CUDA)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -1011,23 +835,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
         raise
 
 
-# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(self, max)
-    try:
-        result = cp.minimum(self_, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_default(self, max)
+clamp_max_default_dense = ufunc_shim(clamp_max_default, cp.minimum, "TN", "f", DENSE_CUDA)
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -1041,24 +849,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
         raise
 
 
-# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
-    self_ = self.array
-    max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_max_Tensor(self, max)
-    try:
-        result = cp.minimum(self_, max_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_Tensor(self, max)
+clamp_max_Tensor_dense = ufunc_shim(clamp_max_Tensor, cp.minimum, "TT", "biuf", DENSE_CUDA)
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor

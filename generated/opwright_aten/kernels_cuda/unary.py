@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, results_of
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, results_of, ufunc_shim
 from opwright_kernels import activations as activations_kernels
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
@@ -29,23 +29,7 @@ def neg_default(self: Tensor) -> Tensor:
         raise
 
 
-# neg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def neg_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUFC:
-        return neg_default(self)
-    try:
-        result = cp.negative(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return neg_default(self)
+neg_default_dense = ufunc_shim(neg_default, cp.negative, "T", "iufc", DENSE_CUDA)
 
 
 # abs(Tensor self) -> Tensor

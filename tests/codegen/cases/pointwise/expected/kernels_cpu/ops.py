@@ -18,14 +18,13 @@ from opwright.abi import (
     known_result,
     name_kernel,
     plain_dtypes,
+    ufunc_shims,
     wrap,
 )
 
 from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
-DTYPES_BIUF = plain_dtypes("biuf")
-DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 def add_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -52,38 +51,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
-        return add_Tensor(self, other, alpha)
-    try:
-        result = np.add(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Tensor(self, other, alpha)
-
-
-# add_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return add_Tensor(wrap(self), wrap(other), alpha).array
-    try:
-        result = np.add(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return add_Tensor(wrap(self), wrap(other), alpha).array
+add_Tensor_dense, add_Tensor_arrays = ufunc_shims(add_Tensor, np.add, "TT1", "biufc")
 
 
 def add_Scalar_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -109,42 +77,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = np.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
-
-
-# add_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return add_Scalar(wrap(self), other, alpha).array
-    try:
-        result = np.add(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return add_Scalar(wrap(self), other, alpha).array
+add_Scalar_dense, add_Scalar_arrays = ufunc_shims(add_Scalar, np.add, "TN1", "fc")
 
 
 exp_default_forms = KnownForms("T", np.exp, (0,))
@@ -223,38 +156,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def less_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return less(self, other)
-    try:
-        result = np.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return less(self, other)
-
-
-# less where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return less(wrap(self), wrap(other)).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return less(wrap(self), wrap(other)).array
+less_dense, less_arrays = ufunc_shims(less, np.less, "TT", "biuf")
 
 
 swish_forms = KnownForms()

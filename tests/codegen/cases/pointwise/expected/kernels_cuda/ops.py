@@ -7,12 +7,11 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, ufunc_shim
 
 from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
-DTYPES_BIUF = plain_dtypes("biuf")
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -26,24 +25,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
-        return add_Tensor(self, other, alpha)
-    try:
-        result = cp.add(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Tensor(self, other, alpha)
+add_Tensor_dense = ufunc_shim(add_Tensor, cp.add, "TT1", "biufc", DENSE_CUDA)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -57,28 +39,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = cp.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
+add_Scalar_dense = ufunc_shim(add_Scalar, cp.add, "TN1", "fc", DENSE_CUDA)
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -92,24 +53,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def less_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return less(self, other)
-    try:
-        result = cp.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return less(self, other)
+less_dense = ufunc_shim(less, cp.less, "TT", "biuf", DENSE_CUDA)
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)

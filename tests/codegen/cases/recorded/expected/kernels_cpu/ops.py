@@ -21,6 +21,7 @@ from opwright.abi import (
     name_kernel,
     plain_dtypes,
     results_of,
+    ufunc_shims,
     wrap,
     wrap_list,
     wrap_result,
@@ -30,7 +31,6 @@ from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")
-DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 mul_default_forms = KnownForms("TT", np.multiply, (0, 1))
@@ -53,38 +53,7 @@ def mul_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return mul_default(self, other)
-    try:
-        result = np.multiply(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_default(self, other)
-
-
-# mul_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return mul_default(wrap(self), wrap(other)).array
-    try:
-        result = np.multiply(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return mul_default(wrap(self), wrap(other)).array
+mul_default_dense, mul_default_arrays = ufunc_shims(mul_default, np.multiply, "TT", "biufc")
 
 
 exp_forms = KnownForms("T", np.exp, (0,))
@@ -163,38 +132,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def less_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return less(self, other)
-    try:
-        result = np.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return less(self, other)
-
-
-# less where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return less(wrap(self), wrap(other)).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return less(wrap(self), wrap(other)).array
+less_dense, less_arrays = ufunc_shims(less, np.less, "TT", "biuf")
 
 
 # scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, ufunc_shim
 
 from ..metas import ops as metas
 
@@ -21,24 +21,7 @@ def mul_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return mul_default(self, other)
-    try:
-        result = cp.multiply(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_default(self, other)
+mul_default_dense = ufunc_shim(mul_default, cp.multiply, "TT", "biufc", DENSE_CUDA)
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
