@@ -21,9 +21,11 @@ _LETTERS = frozenset(("T", "TT", "TT1", "TN", "TN1"))
 
 
 def ufunc_row(binding: Binding, facts: object, names: ShimNames, xp: str) -> str:
-    """Return the line that makes the fast shims of a kernel that is one ufunc of its arguments in their order, whose
-    result's dtype is known; nothing for another kernel."""
-    if not isinstance(facts, DenseFacts) or facts.writes or facts.checks_result or not ufunc_text(binding, facts):
+    """Return the line that makes the fast shims of a kernel that is one ufunc of its arguments in their order; nothing
+    for another kernel. NumPy's ufuncs say which dtypes they keep, so long as no number is among the operands."""
+    if not isinstance(facts, DenseFacts) or facts.writes or not ufunc_text(binding, facts):
+        return ""
+    if facts.checks_result and (facts.scalars or binding.key != "CPU"):
         return ""
     arguments = [argument.name for argument in binding.view.schema.arguments]
     letters = "".join("T" if name in facts.operands else "N" if name in facts.scalars else "1" for name in arguments)

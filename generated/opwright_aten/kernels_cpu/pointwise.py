@@ -323,42 +323,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# div_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
-        return div_Tensor(self, other)
-    try:
-        result = np.true_divide(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return div_Tensor(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return div_Tensor(self, other)
-
-
-# div_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_FC:
-        return div_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.true_divide(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return div_Tensor(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return div_Tensor(wrap(self), wrap(other)).array
+div_Tensor_dense, div_Tensor_arrays = ufunc_shims(div_Tensor, np.true_divide, "TT", "fc")
 
 
 div_Scalar_forms = KnownForms("TN", np.true_divide, (0, 1), (0, 1))
@@ -795,42 +760,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# atan2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return atan2_default(self, other)
-    try:
-        result = np.arctan2(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atan2_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return atan2_default(self, other)
-
-
-# atan2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return atan2_default(wrap(self), wrap(other)).array
-    try:
-        result = np.arctan2(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return atan2_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return atan2_default(wrap(self), wrap(other)).array
+atan2_default_dense, atan2_default_arrays = ufunc_shims(atan2_default, np.arctan2, "TT", "f")
 
 
 clamp_default_forms = KnownForms("TNN", arithmetic_kernels.clamp, (-1, 0, 1, 2), (0, 1, 2))
@@ -922,42 +852,7 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# fmax_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return fmax_default(self, other)
-    try:
-        result = np.fmax(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return fmax_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return fmax_default(self, other)
-
-
-# fmax_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return fmax_default(wrap(self), wrap(other)).array
-    try:
-        result = np.fmax(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return fmax_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return fmax_default(wrap(self), wrap(other)).array
+fmax_default_dense, fmax_default_arrays = ufunc_shims(fmax_default, np.fmax, "TT", "biuf")
 
 
 fmin_default_forms = KnownForms("TT", np.fmin, (0, 1))
@@ -980,42 +875,7 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# fmin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return fmin_default(self, other)
-    try:
-        result = np.fmin(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return fmin_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return fmin_default(self, other)
-
-
-# fmin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return fmin_default(wrap(self), wrap(other)).array
-    try:
-        result = np.fmin(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return fmin_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return fmin_default(wrap(self), wrap(other)).array
+fmin_default_dense, fmin_default_arrays = ufunc_shims(fmin_default, np.fmin, "TT", "biuf")
 
 
 hypot_default_forms = KnownForms("TT", np.hypot, (0, 1))
@@ -1038,42 +898,7 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypot_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return hypot_default(self, other)
-    try:
-        result = np.hypot(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return hypot_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return hypot_default(self, other)
-
-
-# hypot_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return hypot_default(wrap(self), wrap(other)).array
-    try:
-        result = np.hypot(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return hypot_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return hypot_default(wrap(self), wrap(other)).array
+hypot_default_dense, hypot_default_arrays = ufunc_shims(hypot_default, np.hypot, "TT", "f")
 
 
 copysign_Tensor_forms = KnownForms("TT", np.copysign, (0, 1))
@@ -1096,42 +921,7 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# copysign_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return copysign_Tensor(self, other)
-    try:
-        result = np.copysign(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return copysign_Tensor(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return copysign_Tensor(self, other)
-
-
-# copysign_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return copysign_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.copysign(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return copysign_Tensor(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return copysign_Tensor(wrap(self), wrap(other)).array
+copysign_Tensor_dense, copysign_Tensor_arrays = ufunc_shims(copysign_Tensor, np.copysign, "TT", "f")
 
 
 copysign_Scalar_forms = KnownForms("TN", np.copysign, (0, 1), (0, 1))
@@ -1210,42 +1000,7 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# nextafter_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return nextafter_default(self, other)
-    try:
-        result = np.nextafter(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return nextafter_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return nextafter_default(self, other)
-
-
-# nextafter_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return nextafter_default(wrap(self), wrap(other)).array
-    try:
-        result = np.nextafter(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return nextafter_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return nextafter_default(wrap(self), wrap(other)).array
+nextafter_default_dense, nextafter_default_arrays = ufunc_shims(nextafter_default, np.nextafter, "TT", "f")
 
 
 heaviside_default_forms = KnownForms("TT", arithmetic_kernels.heaviside, (-1, 0, 1))
@@ -1300,42 +1055,7 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logaddexp2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return logaddexp2_default(self, other)
-    try:
-        result = np.logaddexp2(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return logaddexp2_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logaddexp2_default(self, other)
-
-
-# logaddexp2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return logaddexp2_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logaddexp2(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return logaddexp2_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return logaddexp2_default(wrap(self), wrap(other)).array
+logaddexp2_default_dense, logaddexp2_default_arrays = ufunc_shims(logaddexp2_default, np.logaddexp2, "TT", "f")
 
 
 gcd_default_forms = KnownForms("TT", np.gcd, (0, 1))
@@ -1358,42 +1078,7 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gcd_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
-        return gcd_default(self, other)
-    try:
-        result = np.gcd(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return gcd_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return gcd_default(self, other)
-
-
-# gcd_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_IU:
-        return gcd_default(wrap(self), wrap(other)).array
-    try:
-        result = np.gcd(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return gcd_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return gcd_default(wrap(self), wrap(other)).array
+gcd_default_dense, gcd_default_arrays = ufunc_shims(gcd_default, np.gcd, "TT", "iu")
 
 
 lcm_default_forms = KnownForms("TT", np.lcm, (0, 1))
@@ -1416,42 +1101,7 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lcm_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
-        return lcm_default(self, other)
-    try:
-        result = np.lcm(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return lcm_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return lcm_default(self, other)
-
-
-# lcm_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_IU:
-        return lcm_default(wrap(self), wrap(other)).array
-    try:
-        result = np.lcm(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return lcm_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return lcm_default(wrap(self), wrap(other)).array
+lcm_default_dense, lcm_default_arrays = ufunc_shims(lcm_default, np.lcm, "TT", "iu")
 
 
 clamp_min_default_forms = KnownForms("TN", np.maximum, (0, 1), (0, 1))

@@ -75,41 +75,7 @@ def abs_default(self: Tensor) -> Tensor:
         raise
 
 
-# abs_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def abs_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return abs_default(self)
-    try:
-        result = np.absolute(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return abs_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return abs_default(self)
-
-
-# abs_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def abs_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return abs_default(wrap(self)).array
-    try:
-        result = np.absolute(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return abs_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return abs_default(wrap(self)).array
+abs_default_dense, abs_default_arrays = ufunc_shims(abs_default, np.absolute, "T", "iuf")
 
 
 exp_default_forms = KnownForms("T", np.exp, (0,))
@@ -131,41 +97,7 @@ def exp_default(self: Tensor) -> Tensor:
         raise
 
 
-# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_default(self)
-    try:
-        result = np.exp(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return exp_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return exp_default(self)
-
-
-# exp_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def exp_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return exp_default(wrap(self)).array
-    try:
-        result = np.exp(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return exp_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return exp_default(wrap(self)).array
+exp_default_dense, exp_default_arrays = ufunc_shims(exp_default, np.exp, "T", "fc")
 
 
 expm1_default_forms = KnownForms("T", np.expm1, (0,))
@@ -187,41 +119,7 @@ def expm1_default(self: Tensor) -> Tensor:
         raise
 
 
-# expm1_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def expm1_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return expm1_default(self)
-    try:
-        result = np.expm1(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return expm1_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return expm1_default(self)
-
-
-# expm1_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def expm1_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return expm1_default(wrap(self)).array
-    try:
-        result = np.expm1(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return expm1_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return expm1_default(wrap(self)).array
+expm1_default_dense, expm1_default_arrays = ufunc_shims(expm1_default, np.expm1, "T", "fc")
 
 
 log_default_forms = KnownForms("T", np.log, (0,))
@@ -243,41 +141,7 @@ def log_default(self: Tensor) -> Tensor:
         raise
 
 
-# log_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log_default(self)
-    try:
-        result = np.log(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log_default(self)
-
-
-# log_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log_default(wrap(self)).array
-    try:
-        result = np.log(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log_default(wrap(self)).array
+log_default_dense, log_default_arrays = ufunc_shims(log_default, np.log, "T", "fc")
 
 
 log1p_default_forms = KnownForms("T", np.log1p, (0,))
@@ -299,41 +163,7 @@ def log1p_default(self: Tensor) -> Tensor:
         raise
 
 
-# log1p_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log1p_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log1p_default(self)
-    try:
-        result = np.log1p(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log1p_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log1p_default(self)
-
-
-# log1p_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log1p_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log1p_default(wrap(self)).array
-    try:
-        result = np.log1p(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log1p_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log1p_default(wrap(self)).array
+log1p_default_dense, log1p_default_arrays = ufunc_shims(log1p_default, np.log1p, "T", "fc")
 
 
 log2_default_forms = KnownForms("T", np.log2, (0,))
@@ -355,41 +185,7 @@ def log2_default(self: Tensor) -> Tensor:
         raise
 
 
-# log2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log2_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log2_default(self)
-    try:
-        result = np.log2(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log2_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log2_default(self)
-
-
-# log2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log2_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log2_default(wrap(self)).array
-    try:
-        result = np.log2(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log2_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log2_default(wrap(self)).array
+log2_default_dense, log2_default_arrays = ufunc_shims(log2_default, np.log2, "T", "fc")
 
 
 sqrt_default_forms = KnownForms("T", np.sqrt, (0,))
@@ -411,41 +207,7 @@ def sqrt_default(self: Tensor) -> Tensor:
         raise
 
 
-# sqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sqrt_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sqrt_default(self)
-    try:
-        result = np.sqrt(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sqrt_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sqrt_default(self)
-
-
-# sqrt_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sqrt_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return sqrt_default(wrap(self)).array
-    try:
-        result = np.sqrt(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return sqrt_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return sqrt_default(wrap(self)).array
+sqrt_default_dense, sqrt_default_arrays = ufunc_shims(sqrt_default, np.sqrt, "T", "fc")
 
 
 sin_default_forms = KnownForms("T", np.sin, (0,))
@@ -467,41 +229,7 @@ def sin_default(self: Tensor) -> Tensor:
         raise
 
 
-# sin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sin_default(self)
-    try:
-        result = np.sin(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sin_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sin_default(self)
-
-
-# sin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sin_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return sin_default(wrap(self)).array
-    try:
-        result = np.sin(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return sin_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return sin_default(wrap(self)).array
+sin_default_dense, sin_default_arrays = ufunc_shims(sin_default, np.sin, "T", "fc")
 
 
 cos_default_forms = KnownForms("T", np.cos, (0,))
@@ -523,41 +251,7 @@ def cos_default(self: Tensor) -> Tensor:
         raise
 
 
-# cos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def cos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cos_default(self)
-    try:
-        result = np.cos(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return cos_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return cos_default(self)
-
-
-# cos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def cos_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return cos_default(wrap(self)).array
-    try:
-        result = np.cos(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return cos_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return cos_default(wrap(self)).array
+cos_default_dense, cos_default_arrays = ufunc_shims(cos_default, np.cos, "T", "fc")
 
 
 tan_default_forms = KnownForms("T", np.tan, (0,))
@@ -579,41 +273,7 @@ def tan_default(self: Tensor) -> Tensor:
         raise
 
 
-# tan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def tan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tan_default(self)
-    try:
-        result = np.tan(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return tan_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return tan_default(self)
-
-
-# tan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def tan_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return tan_default(wrap(self)).array
-    try:
-        result = np.tan(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return tan_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return tan_default(wrap(self)).array
+tan_default_dense, tan_default_arrays = ufunc_shims(tan_default, np.tan, "T", "fc")
 
 
 tanh_default_forms = KnownForms("T", np.tanh, (0,))
@@ -635,41 +295,7 @@ def tanh_default(self: Tensor) -> Tensor:
         raise
 
 
-# tanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def tanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tanh_default(self)
-    try:
-        result = np.tanh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return tanh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return tanh_default(self)
-
-
-# tanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def tanh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return tanh_default(wrap(self)).array
-    try:
-        result = np.tanh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return tanh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return tanh_default(wrap(self)).array
+tanh_default_dense, tanh_default_arrays = ufunc_shims(tanh_default, np.tanh, "T", "fc")
 
 
 reciprocal_default_forms = KnownForms("T", np.reciprocal, (0,))
@@ -691,41 +317,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
         raise
 
 
-# reciprocal_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def reciprocal_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return reciprocal_default(self)
-    try:
-        result = np.reciprocal(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return reciprocal_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return reciprocal_default(self)
-
-
-# reciprocal_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return reciprocal_default(wrap(self)).array
-    try:
-        result = np.reciprocal(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return reciprocal_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return reciprocal_default(wrap(self)).array
+reciprocal_default_dense, reciprocal_default_arrays = ufunc_shims(reciprocal_default, np.reciprocal, "T", "fc")
 
 
 rsqrt_default_forms = KnownForms("T", arithmetic_kernels.reciprocal_root, (-1, 0))
@@ -777,41 +369,7 @@ def floor_default(self: Tensor) -> Tensor:
         raise
 
 
-# floor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def floor_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return floor_default(self)
-    try:
-        result = np.floor(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return floor_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return floor_default(self)
-
-
-# floor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def floor_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return floor_default(wrap(self)).array
-    try:
-        result = np.floor(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return floor_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return floor_default(wrap(self)).array
+floor_default_dense, floor_default_arrays = ufunc_shims(floor_default, np.floor, "T", "iuf")
 
 
 ceil_default_forms = KnownForms("T", np.ceil, (0,))
@@ -833,41 +391,7 @@ def ceil_default(self: Tensor) -> Tensor:
         raise
 
 
-# ceil_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ceil_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return ceil_default(self)
-    try:
-        result = np.ceil(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return ceil_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ceil_default(self)
-
-
-# ceil_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ceil_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return ceil_default(wrap(self)).array
-    try:
-        result = np.ceil(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return ceil_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return ceil_default(wrap(self)).array
+ceil_default_dense, ceil_default_arrays = ufunc_shims(ceil_default, np.ceil, "T", "iuf")
 
 
 trunc_default_forms = KnownForms("T", np.trunc, (0,))
@@ -889,41 +413,7 @@ def trunc_default(self: Tensor) -> Tensor:
         raise
 
 
-# trunc_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def trunc_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return trunc_default(self)
-    try:
-        result = np.trunc(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return trunc_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return trunc_default(self)
-
-
-# trunc_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def trunc_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return trunc_default(wrap(self)).array
-    try:
-        result = np.trunc(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return trunc_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return trunc_default(wrap(self)).array
+trunc_default_dense, trunc_default_arrays = ufunc_shims(trunc_default, np.trunc, "T", "iuf")
 
 
 round_default_forms = KnownForms("T", arithmetic_kernels.round_half_even, (-1, 0))
@@ -990,41 +480,7 @@ def asin_default(self: Tensor) -> Tensor:
         raise
 
 
-# asin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def asin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asin_default(self)
-    try:
-        result = np.arcsin(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return asin_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return asin_default(self)
-
-
-# asin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def asin_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return asin_default(wrap(self)).array
-    try:
-        result = np.arcsin(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return asin_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return asin_default(wrap(self)).array
+asin_default_dense, asin_default_arrays = ufunc_shims(asin_default, np.arcsin, "T", "fc")
 
 
 acos_default_forms = KnownForms("T", np.arccos, (0,))
@@ -1046,41 +502,7 @@ def acos_default(self: Tensor) -> Tensor:
         raise
 
 
-# acos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def acos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acos_default(self)
-    try:
-        result = np.arccos(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return acos_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return acos_default(self)
-
-
-# acos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def acos_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return acos_default(wrap(self)).array
-    try:
-        result = np.arccos(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return acos_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return acos_default(wrap(self)).array
+acos_default_dense, acos_default_arrays = ufunc_shims(acos_default, np.arccos, "T", "fc")
 
 
 atan_default_forms = KnownForms("T", np.arctan, (0,))
@@ -1102,41 +524,7 @@ def atan_default(self: Tensor) -> Tensor:
         raise
 
 
-# atan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atan_default(self)
-    try:
-        result = np.arctan(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atan_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return atan_default(self)
-
-
-# atan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def atan_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return atan_default(wrap(self)).array
-    try:
-        result = np.arctan(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return atan_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return atan_default(wrap(self)).array
+atan_default_dense, atan_default_arrays = ufunc_shims(atan_default, np.arctan, "T", "fc")
 
 
 sinh_default_forms = KnownForms("T", np.sinh, (0,))
@@ -1158,41 +546,7 @@ def sinh_default(self: Tensor) -> Tensor:
         raise
 
 
-# sinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sinh_default(self)
-    try:
-        result = np.sinh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sinh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sinh_default(self)
-
-
-# sinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sinh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return sinh_default(wrap(self)).array
-    try:
-        result = np.sinh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return sinh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return sinh_default(wrap(self)).array
+sinh_default_dense, sinh_default_arrays = ufunc_shims(sinh_default, np.sinh, "T", "fc")
 
 
 cosh_default_forms = KnownForms("T", np.cosh, (0,))
@@ -1214,41 +568,7 @@ def cosh_default(self: Tensor) -> Tensor:
         raise
 
 
-# cosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def cosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cosh_default(self)
-    try:
-        result = np.cosh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return cosh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return cosh_default(self)
-
-
-# cosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def cosh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return cosh_default(wrap(self)).array
-    try:
-        result = np.cosh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return cosh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return cosh_default(wrap(self)).array
+cosh_default_dense, cosh_default_arrays = ufunc_shims(cosh_default, np.cosh, "T", "fc")
 
 
 asinh_default_forms = KnownForms("T", np.arcsinh, (0,))
@@ -1270,41 +590,7 @@ def asinh_default(self: Tensor) -> Tensor:
         raise
 
 
-# asinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def asinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asinh_default(self)
-    try:
-        result = np.arcsinh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return asinh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return asinh_default(self)
-
-
-# asinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def asinh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return asinh_default(wrap(self)).array
-    try:
-        result = np.arcsinh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return asinh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return asinh_default(wrap(self)).array
+asinh_default_dense, asinh_default_arrays = ufunc_shims(asinh_default, np.arcsinh, "T", "fc")
 
 
 acosh_default_forms = KnownForms("T", np.arccosh, (0,))
@@ -1326,41 +612,7 @@ def acosh_default(self: Tensor) -> Tensor:
         raise
 
 
-# acosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def acosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acosh_default(self)
-    try:
-        result = np.arccosh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return acosh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return acosh_default(self)
-
-
-# acosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def acosh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return acosh_default(wrap(self)).array
-    try:
-        result = np.arccosh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return acosh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return acosh_default(wrap(self)).array
+acosh_default_dense, acosh_default_arrays = ufunc_shims(acosh_default, np.arccosh, "T", "fc")
 
 
 atanh_default_forms = KnownForms("T", np.arctanh, (0,))
@@ -1382,41 +634,7 @@ def atanh_default(self: Tensor) -> Tensor:
         raise
 
 
-# atanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atanh_default(self)
-    try:
-        result = np.arctanh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atanh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return atanh_default(self)
-
-
-# atanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def atanh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return atanh_default(wrap(self)).array
-    try:
-        result = np.arctanh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return atanh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return atanh_default(wrap(self)).array
+atanh_default_dense, atanh_default_arrays = ufunc_shims(atanh_default, np.arctanh, "T", "fc")
 
 
 exp2_default_forms = KnownForms("T", arithmetic_kernels.exp2, (-1, 0))
@@ -1453,41 +671,7 @@ def log10_default(self: Tensor) -> Tensor:
         raise
 
 
-# log10_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log10_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log10_default(self)
-    try:
-        result = np.log10(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log10_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log10_default(self)
-
-
-# log10_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log10_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log10_default(wrap(self)).array
-    try:
-        result = np.log10(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log10_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log10_default(wrap(self)).array
+log10_default_dense, log10_default_arrays = ufunc_shims(log10_default, np.log10, "T", "fc")
 
 
 def deg2rad_default_of_arrays(self: Any) -> Any:

@@ -25,17 +25,31 @@ _ALL: Final = plain_dtypes("biufc")
 _REFUSED: Final = (TypeError, ValueError, OverflowError)
 
 
-def ufunc_shims(general: Function, ufunc: Function, letters: str, kinds: str) -> tuple[Function, Function]:
+def ufunc_shims(general: Function, ufunc: np.ufunc, letters: str, kinds: str) -> tuple[Function, Function]:
     """Return what serves simple tensors and what serves plain arrays, of dtypes of NumPy's `kinds`.
 
     `letters` has one for each argument: a tensor (`T`), an int or a float (`N`), a number that must be 1 (`1`).
     """
-    return ufunc_shim(general, ufunc, letters, kinds), _ARRAYS[letters](general, ufunc, plain_dtypes(kinds))
+    dtypes = _kept(ufunc, kinds)
+    return _dense(general, ufunc, letters, dtypes, DENSE_CPU), _ARRAYS[letters](general, ufunc, dtypes)
 
 
 def ufunc_shim(general: Function, ufunc: Function, letters: str, kinds: str, keys: int = DENSE_CPU) -> Function:
     """Return what serves simple tensors, and makes some with these keys."""
-    dtypes = plain_dtypes(kinds)
+    return _dense(general, ufunc, letters, plain_dtypes(kinds), keys)
+
+
+def _kept(ufunc: np.ufunc, kinds: str) -> _Dtypes:
+    """Return the dtypes of these kinds that a ufunc has a loop for, whose result is of that dtype, or bool."""
+    loops = set(ufunc.types)
+    return frozenset(
+        dtype
+        for dtype in plain_dtypes(kinds)
+        if any(f"{dtype.char * ufunc.nin}->{result}" in loops for result in (dtype.char, "?"))
+    )
+
+
+def _dense(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes, keys: int) -> Function:
     of_any = _OF_ANY_DTYPE.get(letters)  # (to look whether a dtype is one of all takes 4 % of a small call)
     if dtypes == _ALL and of_any is not None:
         any_dtype: Function = of_any(general, ufunc, keys)

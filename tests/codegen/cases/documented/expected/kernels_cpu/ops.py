@@ -3,23 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy import ndarray
-from numpy.typing import NDArray
 
-from opwright.abi import (
-    DENSE_CPU,
-    KnownForms,
-    Plan,
-    Tensor,
-    cast_operands,
-    known_result,
-    name_kernel,
-    plain_dtypes,
-    wrap,
-)
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, plain_dtypes, ufunc_shims
 
 from ..metas import ops as metas
 
@@ -46,42 +32,7 @@ def hypotenuse_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypotenuse_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def hypotenuse_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
-        return hypotenuse_default(self, other)
-    try:
-        result = np.hypot(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return hypotenuse_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return hypotenuse_default(self, other)
-
-
-# hypotenuse_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def hypotenuse_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_FC:
-        return hypotenuse_default(wrap(self), wrap(other)).array
-    try:
-        result = np.hypot(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return hypotenuse_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return hypotenuse_default(wrap(self), wrap(other)).array
+hypotenuse_default_dense, hypotenuse_default_arrays = ufunc_shims(hypotenuse_default, np.hypot, "TT", "fc")
 
 
 shout_default_forms = KnownForms("T.", np.positive, (0,))

@@ -99,41 +99,7 @@ def exp_default(self: Tensor) -> Tensor:
         raise
 
 
-# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_default(self)
-    try:
-        result = np.exp(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return exp_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return exp_default(self)
-
-
-# exp_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def exp_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return exp_default(wrap(self)).array
-    try:
-        result = np.exp(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return exp_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return exp_default(wrap(self)).array
+exp_default_dense, exp_default_arrays = ufunc_shims(exp_default, np.exp, "T", "fc")
 
 
 less_forms = KnownForms("TT", np.less, (0, 1))

@@ -3,15 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import kernels as kernels
 import numpy as np
-from numpy import ndarray
-from numpy.typing import NDArray
 
 from opwright.abi import (
-    DENSE_CPU,
     DType,
     KnownForms,
     Plan,
@@ -22,7 +17,6 @@ from opwright.abi import (
     plain_dtypes,
     results_of,
     ufunc_shims,
-    wrap,
     wrap_list,
     wrap_result,
 )
@@ -75,41 +69,7 @@ def exp(self: Tensor) -> Tensor:
         raise
 
 
-# exp where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp(self)
-    try:
-        result = np.exp(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return exp(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return exp(self)
-
-
-# exp where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def exp_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return exp(wrap(self)).array
-    try:
-        result = np.exp(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return exp(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return exp(wrap(self)).array
+exp_dense, exp_arrays = ufunc_shims(exp, np.exp, "T", "fc")
 
 
 less_forms = KnownForms("TT", np.less, (0, 1))
