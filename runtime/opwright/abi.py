@@ -1,7 +1,8 @@
 """All that generated code may import of the runtime, beside kernels, under one version.
 
-What a name is may change with `VERSION` alone: a package that was generated for another version is refused, with the
-command that generates it again. Names of interpreters load them when they are first asked for.
+What a name is may change with `VERSION` alone. Packages of versions from `_OLDEST` on are served, which is what names
+are for that no template uses any more; one of another version is refused, with the command that generates it again.
+Names of interpreters load them when they are first asked for.
 """
 
 from __future__ import annotations
@@ -18,11 +19,9 @@ from opwright.arrays.dtypes import DType, plain_dtypes
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.arrays.generator import Generator
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt
-from opwright.arrays.storage import storage_of
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.forward_rules import ForwardRule, TangentFormula
 from opwright.dispatch.generated import Declarations, Overloaded, function_of, result_class, stub_of
-from opwright.dispatch.kernel_sources import name_kernel
 from opwright.dispatch.keywords import NOT_GIVEN
 from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
@@ -30,9 +29,11 @@ from opwright.dispatch.packets import Packet
 from opwright.dispatch.parts import functions_of, install_methods
 from opwright.dispatch.parts import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
+from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
-from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
+from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD
 from opwright.places import where_declared
+from opwright.plans.alike import alike
 from opwright.plans.known import KnownForms, KnownViews
 from opwright.plans.plan import cast_operands
 from opwright.plans.writing import Plan
@@ -61,16 +62,14 @@ if TYPE_CHECKING:
         Kernel,
         check_inplace,
         check_no_gradient,
-        check_writable,
         edges_of,
-        increment_version,
         move_history,
         not_implemented,
         record,
         record_several,
         refuse_recording,
     )
-    from opwright.autograd.refreshing import mark_view, mark_views, rebase_history
+    from opwright.autograd.refreshing import rebase_history
     from opwright.autograd.saved import (
         Saved,
         save,
@@ -92,7 +91,7 @@ if TYPE_CHECKING:
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
-    from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
+    from opwright.fake.results import fake, new_fake, place_of, place_of_first
     from opwright.plans.device_kernels import CudaHostKernel, CudaKernel
     from opwright.plans.device_loops import CudaLoop
     from opwright.plans.device_sources import CudaSource
@@ -100,7 +99,8 @@ if TYPE_CHECKING:
     from opwright.plans.launches import LaunchRule
     from opwright.plans.native import NativeLibrary
 
-VERSION: Final = 4
+VERSION: Final = 5
+_OLDEST: Final = 4  # of the packages that this module serves, too
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
@@ -116,10 +116,10 @@ _LATER: Final = {
         "adjoint_of", "conjugate_of", "expanded", "reshaped", "swapped", "turned", "zeros_for",
     ),
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
-    "opwright.autograd.refreshing": ("mark_view", "mark_views", "rebase_history"),
+    "opwright.autograd.refreshing": ("rebase_history",),
     "opwright.autograd.recording": (
-        "Kernel", "check_inplace", "check_no_gradient", "check_writable", "edges_of", "increment_version",
-        "move_history", "not_implemented", "record", "record_several", "refuse_recording",
+        "Kernel", "check_inplace", "check_no_gradient", "edges_of", "move_history",
+        "not_implemented", "record", "record_several", "refuse_recording",
     ),
     "opwright.autograd.recorders": ("records",),
     "opwright.autograd.saved": (
@@ -128,7 +128,7 @@ _LATER: Final = {
     ),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
-    "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
+    "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
     "opwright.plans.device_kernels": ("CudaHostKernel", "CudaKernel"),
     "opwright.plans.device_loops": ("CudaLoop",),
     "opwright.plans.device_sources": ("CudaSource",),
@@ -136,28 +136,43 @@ _LATER: Final = {
     "opwright.plans.launches": ("LaunchRule",),
     "opwright.plans.native": ("NativeLibrary",),
 }  # fmt: skip
+# Names that packages of former versions import, and no template uses any more.
+_FORMER: Final = {
+    "opwright.arrays.storage": ("storage_of",),
+    "opwright.autograd.recording": ("check_writable", "increment_version"),
+    "opwright.autograd.refreshing": ("mark_view", "mark_views"),
+    "opwright.fake.results": ("fake_like",),
+    "opwright.keys": ("ADINPLACEORVIEW", "WRITE_BITS"),
+}
+_FORMER_HOMES: Final = {name: module for module, names in _FORMER.items() for name in names}
 _HOMES: Final = {name: module for module, names in _LATER.items() for name in names}
 _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwright.rules"}  # whole ones
 
 __all__ = [
-    "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
-    "Along", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter",
-    "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything", "Family", "Folded", "ForwardRule",
-    "Generator", "Kernel", "KnownForms", "KnownViews", "LaunchRule", "Layout", "Leading", "MemoryFormat",
-    "NativeLibrary", "Operator", "Overloaded", "Packet", "Plan", "Product", "Recorded", "RecordedSeveral", "Reducing",
-    "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "adjoint_of",
-    "array_module", "as_tuple", "autocast_wrapper", "cast_operands", "check_inplace", "check_no_gradient",
-    "check_writable", "conjugate_of", "copy_written", "dtypes", "edges_of", "expanded", "fake", "fake_kernel",
-    "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of",
-    "functions_of", "gradients_of", "increment_version", "install", "install_methods", "is_array", "is_dtype",
-    "is_int_list", "known_result", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake", "new_place",
-    "new_result", "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of",
-    "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "records",
-    "refuse_recording", "reshaped", "result_class", "results_of", "rules", "save", "save_all", "save_optional",
-    "save_original", "save_result", "save_results", "split_edges", "storage_of", "stub_of", "sum_terms", "swapped",
-    "turned", "unpack", "unpack_all", "unpack_optional", "where_declared", "wrap", "wrap_list", "wrap_result",
-    "wrap_view", "wrap_views", "write_out", "write_outs", "write_self", "zeros_for",
+    "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "Along", "ByHand", "CudaHostKernel",
+    "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter", "DType", "Declarations", "Device", "Edge",
+    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownForms", "KnownViews",
+    "LaunchRule", "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Plan",
+    "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
+    "TangentFormula", "Tensor", "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper",
+    "cast_operands", "check_inplace", "check_no_gradient", "conjugate_of", "copy_written", "dtypes", "edges_of",
+    "expanded", "fake", "fake_kernel", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some",
+    "function_of", "functions_of", "gradients_of", "install", "install_methods", "is_array", "is_dtype", "is_int_list",
+    "known_result", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
+    "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes",
+    "plan_of", "plans_of", "rebase_history", "record", "record_several", "records", "refuse_recording", "reshaped",
+    "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result",
+    "save_results", "split_edges", "stub_of", "sum_terms", "swapped", "turned", "ufunc_shim", "ufunc_shims", "unpack",
+    "unpack_all", "unpack_optional", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
+    "write_out", "write_outs", "write_self", "zeros_for",
 ]  # fmt: skip
+
+
+def name_kernel(error: Exception, name: str, key: str) -> None:
+    """Note on an error which operator's expression raised it, for which key, and where that is declared."""
+    from opwright.dispatch import kernel_sources  # late: for errors alone
+
+    kernel_sources.name_kernel(error, name, key)
 
 
 def install(
@@ -170,9 +185,9 @@ def install(
 ) -> None:
     """Define the operators of a generated package, and register what serves them (`parts.install`).
 
-    Raises ImportError where the package was generated for another version of this module.
+    Raises ImportError where the package was generated for a version of this module that it does not serve.
     """
-    if version != VERSION:
+    if not _OLDEST <= version <= VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright.abi")
     _install(package, namespace, operators, places, batching)
 
@@ -180,8 +195,8 @@ def install(
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         found: Any = importlib.import_module(_MODULES[name])
-    elif name in _HOMES:
-        found = getattr(importlib.import_module(_HOMES[name]), name)
+    elif module := _HOMES.get(name) or _FORMER_HOMES.get(name):
+        found = getattr(importlib.import_module(module), name)
     elif name.startswith("__"):
         raise AttributeError(name)
     else:

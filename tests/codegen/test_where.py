@@ -72,9 +72,9 @@ def test_a_new_operator_changes_few_lines_of_others(before: dict[str, list[str]]
     found = {name: list(changes(lines, after[name])) for name, lines in before.items()}
     changed = {name: sum(gone for gone, _ in parts) for name, parts in found.items() if parts}
     assert sum(changed.values()) <= UNRELATED, {name: count for name, count in changed.items() if count}
-    assert {f"{folder}/one.py" for folder in ("ops", "kernels_cpu", "fakes", "autograd", "forward")} < changed.keys()
+    assert {f"{folder}/one.py" for folder in ("ops", "kernels_cpu", "metas", "autograd", "forward")} < changed.keys()
     assert not [name for name in changed if "two" in name]
-    for folder in ("ops", "kernels_cpu", "kernels_cuda", "fakes", "inplace_or_view"):
+    for folder in ("ops", "kernels_cpu", "kernels_cuda", "metas"):
         blocks = [added for _, added in found[f"{folder}/one.py"] if added > 2]
         assert len(blocks) == 1, f"{folder}: variants stand beside their operator"
 

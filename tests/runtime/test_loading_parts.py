@@ -44,7 +44,7 @@ print(json.dumps([took, memory, *seen]))
     took, memory, *seen = found
     print(f"import opwright: {took:.3f} s, {memory} MB at most")
     assert seen[0] == []
-    assert seen[1] == ["kernels_cpu.pointwise", "ops.pointwise"]
+    assert seen[1] == ["kernels_cpu.pointwise", "metas.pointwise", "ops.pointwise"]
     assert [name for name in seen[2] if name.startswith("autograd.")] == ["autograd.pointwise"]
 
 

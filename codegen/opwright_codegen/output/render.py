@@ -35,10 +35,10 @@ from opwright_codegen.targets import (
     fakes,
     folders,
     forward,
-    inplace_or_view,
     kernels_cpu,
     kernels_cuda,
     meta_formula,
+    metas,
     methods,
     native_c,
     native_header,
@@ -195,7 +195,12 @@ def _of_parts(
         contexts: tuple[tuple[str, str, _Context], ...] = (
             (f"{stubs.FOLDER}/*.py", stubs.TEMPLATE, partial(stubs.context, view)),
             (f"{stubs.FOLDER}/*.pyi", typing.OPS, partial(typing.ops_context, view, call_types)),
-            (f"{fakes.FOLDER}/*.py", fakes.TEMPLATE, partial(fakes.context, view, bindings, part.shims["Meta"])),
+            (
+                f"{fakes.FOLDER}/*.py",
+                fakes.TEMPLATE,
+                partial(fakes.context, view, bindings, part.shims["Meta"], part.name),
+            ),
+            (f"{metas.FOLDER}/*.py", metas.TEMPLATE, partial(metas.context, bindings, part.metas)),
             (f"{batching.FOLDER}/*.py", batching.TEMPLATE, partial(batching.context, part)),
             (f"{composites.FOLDER}/*.py", composites.TEMPLATE, partial(composites.context, view, bindings)),
             (
@@ -205,16 +210,13 @@ def _of_parts(
             ),
             (f"{autocast.FOLDER}/*.py", autocast.TEMPLATE, partial(autocast.context, view)),
             (f"{forward.FOLDER}/*.py", forward.TEMPLATE, partial(forward.context, view, part.rules, gradients)),
-            (
-                f"{inplace_or_view.FOLDER}/*.py",
-                inplace_or_view.TEMPLATE,
-                partial(inplace_or_view.context, view, bindings),
-            ),
             *[
                 (
                     f"{module.FOLDER}/*.py",
                     kernel_shims.TEMPLATE,
-                    partial(kernel_shims.context, view, bindings, module.BACKEND, part.shims[module.BACKEND.key]),
+                    partial(
+                        kernel_shims.context, view, bindings, module.BACKEND, part.shims[module.BACKEND.key], part.name
+                    ),
                 )
                 for module in (kernels_cpu, kernels_cuda)
             ],

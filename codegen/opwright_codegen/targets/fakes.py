@@ -1,10 +1,8 @@
-"""`fakes/`: what results look like, without data. The kernel shims of the `Meta` key.
+"""`fakes/`: fake kernels that no function of `metas` gives. The kernel shims of the `Meta` key.
 
-Note [Fake kernels]
-A planned operator's fake is its rule: the plan that the kernel shims of CPU and CUDA lay their results out by becomes a
-tensor without data, so that fake and real cannot disagree. `NAME_dense` answers simple pointwise calls (row-major
-operands of one shape, dtype and place) without the rule. A view's fake is its own kernel, run on arrays without data.
-Operators with neither have a fake where their `dispatch` names a kernel for `Meta`.
+A view's fake is its own kernel, run on arrays without data. Operators of no tensors, and of tensors on several devices,
+say where their results are, and the rules of users are looked at. Other operators without a rule have a fake where
+their `dispatch` names a kernel for `Meta`.
 """
 
 from __future__ import annotations
@@ -17,13 +15,12 @@ from opwright_codegen.bindings.signatures import FunctionKernel
 from opwright_codegen.formula.ast import Call, Formula, Verbatim
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets import kernels
-from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder
 from opwright_codegen.targets.kernels import Backend
+from opwright_codegen.targets.metas import has_fake
 from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE
 from opwright_codegen.targets.shims import ShimBuilder, ShimNames
 from opwright_codegen.views.annotations import Tensors, tensors_in
-from opwright_codegen.views.imports import words_in
-from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted, returned
+from opwright_codegen.views.layout import bracketed, formula_lines, quoted, returned
 from opwright_codegen.views.operators import NamespaceView
 
 __all__ = ["BACKEND", "FOLDER", "TEMPLATE", "context"]
@@ -133,36 +130,9 @@ class _FakeBuilder(ShimBuilder):
         return bracketed("place_of_first(" if any_device else "place_of(", found, ")", 4)
 
 
-class _FakeFastShims(FastShimBuilder):
-    """The builder of `NAME_dense`: the result looks as the first operand does."""
-
-    def dense(self) -> FastShim:
-        facts, shim = self._facts, self._shim
-        arrays = {name: shim.arrays[name] for name in facts.operands}
-        first, *others = arrays.values()
-        tests = self.tests(arrays)
-        tests += [f"{other}.shape != {first}.shape" for other in others]
-        tests += [f"{other}.place is not {first}.place" for other in others]
-        if facts.writes and others:
-            tests += [f"{array}.base is not None" for array in arrays.values()]
-        passed = [shim.own[a.name] for a in shim.schema.arguments]
-        dtype = "dtypes.bool_" if facts.is_truth else f"{first}.dtype"
-        made = shim.own[facts.operands[0]] if facts.writes else f"fake_like({first}, {dtype})"
-        used = words_in((*tests, made))
-        return FastShim(
-            fill_comment(shim.view.declaration),
-            shim.head(shim.names.dense),
-            tuple(f"{array} = {shim.own[name]}.array" for name, array in arrays.items() if array in used),
-            condition(tests, "or", 4) if tests else "",
-            "",
-            bracketed(f"return {shim.names.general}(", passed, ")", 8),
-            "",
-            (f"return {made}",),
-        )
-
-
 def context(
-    view: NamespaceView, bindings: Sequence[Binding], names: Mapping[str, ShimNames]
+    view: NamespaceView, bindings: Sequence[Binding], names: Mapping[str, ShimNames], part: str
 ) -> dict[str, object] | None:
-    """Return what the template shows; None where no operator has a fake."""
-    return kernels.context(view, bindings, BACKEND, names, _FakeBuilder, _FakeFastShims)
+    """Return what the template shows; None where no operator has a fake of its own."""
+    own = [binding for binding in bindings if not has_fake(binding)]
+    return kernels.context(view, own, BACKEND, names, part, _FakeBuilder)

@@ -21,18 +21,14 @@ serves calls with plain arrays alone. Both leave what they do not know to `NAME`
 {_SHIMS}It
 leaves what it does not know to `NAME`.
 """,
-    "fakes": """Fake kernels: what results look like, without data.
-
-`NAME` serves every call: by the rule that the schema names, or by a view's own kernel on arrays without data.
-`NAME_dense` serves simple calls without the rule: those with row-major operands of one shape, dtype and place.
-""",
+    "fakes": "Fake kernels that `metas` does not give: of views, of operators without tensors or with several devices.",
+    "metas": "What results look like: a function for each operator that has a rule, which kernels and fakes call.",
     "composites": "Kernels that are expressions over other operators.",
     "batching": "Families of batching rules; `RULES` says which operator belongs to which.",
     "autocast": "How regions of autocast cast the tensors of operators.",
     "autograd": "What records calls for a backward pass: a Node class for each differentiable operator, and wrappers.",
     "forward": "Tangents of results, from forward formulas; `RULES` says which operator they serve.",
     "native": "Kernels in CUDA, as Python calls them: `cuda`.",
-    "inplace_or_view": "Kernels at ADInplaceOrView: writes are checked and counted, views note how they were made.",
 }
 
 

@@ -20,10 +20,13 @@ from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtype
 from opwright_codegen.targets.known import known_forms
 from opwright_codegen.targets.known_facts import known_facts, view_kinds
 from opwright_codegen.targets.loop_calls import LoopFacts, LoopFastBuilder, LoopShimBuilder, loop_facts
+from opwright_codegen.targets.metas import ALIAS, MetaNames
+from opwright_codegen.targets.metas import FOLDER as METAS
 from opwright_codegen.targets.native_calls import DEVICE_MODULE, MODULE, NativeFastBuilder, NativeShimBuilder
 from opwright_codegen.targets.native_facts import NativeFacts, native_facts
 from opwright_codegen.targets.native_loops import loop_dtypes
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
+from opwright_codegen.targets.ufunc_kernels import ufunc_row
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.names import BuiltinNames, Namer
@@ -55,17 +58,18 @@ class Backend:
 @dataclass(frozen=True, slots=True)
 class Shim:
     """A general shim: what keeps its plans ('' where nothing does), statements in the order they run, and its fast
-    companions."""
+    companions, or the row that the runtime makes these of."""
 
     forms: str
     comment: str
     signature: str
     statements: tuple[str, ...]
     fast: tuple[FastShim, ...]
+    row: str = ""
 
     def texts(self) -> list[str]:
         """Return all text, for finding the names used."""
-        found = [self.forms.replace("np.ndarray", "np"), self.signature, *self.statements]
+        found = [self.forms.replace("np.ndarray", "np"), self.row, self.signature, *self.statements]
         for fast in self.fast:
             found += [
                 fast.signature,
@@ -83,6 +87,7 @@ def context(
     bindings: Sequence[Binding],
     backend: Backend,
     names: Mapping[str, ShimNames],
+    part: str,
     builder: type[ShimBuilder] = ShimBuilder,
     fast_builder: type[FastShimBuilder] = FastShimBuilder,
 ) -> dict[str, object] | None:
@@ -97,17 +102,18 @@ def context(
         found = names[binding.view.name]
         kind = _builder(binding) if builder is ShimBuilder else builder  # (a fake calls no kernel)
         general = kind(binding, builtins, found, backend.xp, modules)
-        fast = _fast_shims(general, found.facts, fast_builder, backend.key)
+        row = ufunc_row(binding, found.facts, found, backend.xp)
+        fast = () if row else _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
         forms = known_forms(general)
-        shims.append(Shim(forms, comment, general.head(found.general), tuple(general.statements()), fast))
+        shims.append(Shim(forms, comment, general.head(found.general), tuple(general.statements()), fast, row))
     words = words_in(text for shim in shims for text in shim.texts())
     dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
     if dtypes:
         words.add("plain_dtypes")
     if not any(isinstance(binding.kernel, Native | CudaKernel | Looped) for binding in own):
         words -= {MODULE, DEVICE_MODULE}
-    return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules)}
+    return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules, part)}
 
 
 def _builder(binding: Binding) -> type[ShimBuilder]:
@@ -145,7 +151,7 @@ def _fast_shims(
             return ()
 
 
-def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimNames]:
+def shim_names(bindings: Sequence[Binding], backend: Backend, metas: Mapping[str, MetaNames]) -> dict[str, ShimNames]:
     """Return the functions that the module has, by operator."""
     own = backend_bindings(bindings, backend.key)
     namer = Namer((*RESERVED, *_DTYPES.values()))
@@ -153,7 +159,7 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
     found = {}
     for binding in own:
         stub = general[binding.view.name]
-        facts = _facts(binding, backend)
+        facts = None if backend.key == "Meta" else _facts(binding, backend)
         known = known_facts(binding, backend.key)
         has_arrays = facts is not None and facts.takes_plain_arrays and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
@@ -163,6 +169,7 @@ def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimN
             facts,
             namer.claim(f"{stub}_forms") if known is not None or view_kinds(binding, backend.key) else "",
             known,
+            metas.get(binding.view.name),
         )
     return found
 
@@ -189,10 +196,11 @@ def _functions(names: Mapping[str, ShimNames]) -> set[str]:
     return {name for found in names.values() for name in (found.general, found.dense, found.arrays, found.forms)}
 
 
-def _imports(words: Collection[str], backend: Backend, modules: dict[str, str]) -> str:
+def _imports(words: Collection[str], backend: Backend, modules: dict[str, str], part: str) -> str:
     whole = [f"{backend.library} as {backend.xp}"] if backend.library and backend.xp in words else []
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
+    extra += [(f"..{METAS}", part, ALIAS)] if ALIAS in words else []
     extra += [backend.native] if MODULE in words else []
     extra += [(f"..{MODULE}", "cuda", DEVICE_MODULE)] if DEVICE_MODULE in words else []
     return import_lines(words, whole, extra)

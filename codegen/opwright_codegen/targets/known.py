@@ -177,7 +177,7 @@ class _KnownShim:
         """Return what plans where there were none."""
         shim, meta = self._shim, self._meta
         indent, spelling = shim.indent + 4, shim.spelling(self._spelled)
-        formulas = [shim.rule_call(formula) for formula in meta.formulas]
+        formulas = shim.meta_formulas(meta)
         head = f"{self._form} = "
         if self._outputs == 1:
             call = Call(Verbatim(f"{self._forms}.learn"), (Verbatim(self._key), formulas[0], *self._operands()))
@@ -248,7 +248,7 @@ class _KnownShim:
     def _planned(self) -> list[str]:
         """Return what plans anew or by the form, and writes the kernel's answer."""
         shim, meta = self._shim, self._meta
-        formula = shim.rule_call(meta.formulas[0])
+        (formula,) = shim.meta_formulas(meta)
         operands = [each.text for each in self._operands()]
         planned = formula_lines(formula, shim.spelling(self._spelled), shim.indent + 4, "plan = ")
         learned = hugged(f"{self._forms}.learn_plan(", [self._key, "plan", *operands], ")", shim.indent + 4)

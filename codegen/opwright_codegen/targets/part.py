@@ -11,6 +11,7 @@ from opwright_codegen.targets import fakes, kernels_cpu, kernels_cuda
 from opwright_codegen.targets.autograd import Recording
 from opwright_codegen.targets.forward import Rule
 from opwright_codegen.targets.kernels import shim_names
+from opwright_codegen.targets.metas import MetaNames, meta_names
 from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views.operators import NamespaceView
 
@@ -29,6 +30,7 @@ class Part:
     view: NamespaceView
     bindings: Sequence[Binding]
     shims: Mapping[str, Mapping[str, ShimNames]]
+    metas: Mapping[str, MetaNames]
     recordings: Sequence[Recording]
     rules: Sequence[Rule]
     families: Mapping[str, Family]
@@ -45,12 +47,14 @@ def parts_of(
     found = []
     for name in view.parts:
         own = [binding for binding in bindings if view.homes[binding.view.name] == name]
+        metas = meta_names(own)
         found.append(
             Part(
                 name,
                 view.part(name),
                 own,
-                {key: shim_names(own, backend) for key, backend in _BACKENDS.items()},
+                {key: shim_names(own, backend, metas) for key, backend in _BACKENDS.items()},
+                metas,
                 [each for each in recordings if view.homes[_recorded(each)] == name],
                 [rule for rule in rules if view.homes[rule.views[0].name] == name],
                 {each: family for each, family in families.items() if view.homes[each] == name},

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from opwright_codegen.bindings.bind import BACKENDS, Binding, Named, Unbound, composite_bindings
-from opwright_codegen.targets import autocast, autograd, composites, inplace_or_view
+from opwright_codegen.targets import autocast, autograd, composites, metas
 from opwright_codegen.targets.composites import composite_names
-from opwright_codegen.targets.inplace_or_view import wrapper_names
+from opwright_codegen.targets.metas import has_fake
 from opwright_codegen.targets.part import FOLDERS, Part
 from opwright_codegen.targets.ufunc_kernels import ufunc_text
 from opwright_codegen.views.layout import LINE, bracketed, quoted
@@ -16,6 +16,9 @@ from opwright_codegen.views.operators import OperatorView, tuple_text
 __all__ = ["TEMPLATE", "context"]
 
 TEMPLATE = "register.py.j2"
+# They have the annotations, and return their argument: `detach_` writes to no memory, `lift_fresh` makes no view. The
+# results of the others are views without history (`opwright.autograd.detach`).
+_NEITHER = frozenset(("aten::detach_", "aten::lift_fresh", "aten::detach", "aten::view.dtype"))
 
 
 def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
@@ -33,9 +36,8 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
     for name in skipped:
         served[name].append(quoted("-Autograd"))
     for part in parts:
-        for name, function in wrapper_names(part.bindings).items():
-            text = _wrapper("ADInplaceOrView", inplace_or_view.FOLDER, part.name, function, views[name], True)
-            served[name].append(text)
+        for name in _inplace_or_view(part.bindings):
+            served[name].append(quoted("ADInplaceOrView"))
         for name, function in autocast.wrapper_names(part.view).items():
             written_out = _tuple(autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
             served[name].append(quoted(autocast.FOLDER) if function == views[name].stub else written_out)
@@ -60,9 +62,12 @@ def _kernels(part: Part) -> Iterator[tuple[Binding, str, str]]:
         match binding.kernel:
             case Unbound(name):
                 text = _tuple(key, "", name, "", "")
+            case _ if key == "Meta" and has_fake(binding):
+                text = _fake(binding, part)
             case _ if key in BACKENDS:
                 found = part.shims[key][binding.view.name]
-                text = _kernel(key, FOLDERS[key], part.name, (found.general, found.dense, found.arrays), stub)
+                functions = (found.general, found.dense, found.arrays)
+                text = _kernel(key, FOLDERS[key], part.name, functions, stub)
                 if key == "CPU" and (of_ufunc := ufunc_text(binding, found.facts)):
                     ufunc = quoted(of_ufunc)
             case Named(function):
@@ -73,12 +78,30 @@ def _kernels(part: Part) -> Iterator[tuple[Binding, str, str]]:
         yield binding, text, ufunc
 
 
+def _inplace_or_view(bindings: Sequence[Binding]) -> list[str]:
+    """Return the operators whose writes and views the runtime notes, by their annotations. Composites have no such
+    kernel: what they call does."""
+    views = {binding.view.name: binding.view for binding in bindings}
+    implicit = {binding.view.name for binding in bindings if binding.key == "CompositeImplicitAutograd"}
+    return [
+        name
+        for name, view in views.items()
+        if name not in implicit | _NEITHER and (view.schema.mutated_arguments or view.schema.is_view)
+    ]
+
+
 def _kernel(key: str, folder: str, part: str, functions: tuple[str, str, str], stub: str) -> str:
     """Return a generated kernel: its key, where the functions have the names that the runtime expects."""
     general, dense, arrays = functions
     if general == stub and dense in ("", f"{stub}_dense") and arrays in ("", f"{stub}_arrays"):
         return quoted("+".join((key, *(["dense"] if dense else []), *(["arrays"] if arrays else []))))
     return _tuple(key, f".{folder}.{part}", general, dense, arrays)
+
+
+def _fake(binding: Binding, part: Part) -> str:
+    """Return a fake kernel that the runtime makes of a function of `metas`."""
+    function = part.metas[binding.view.name].function
+    return quoted(metas.FOLDER) if function == binding.view.stub else _tuple(metas.FOLDER, function)
 
 
 def _wrapper(key: str, folder: str, part: str, function: str, view: OperatorView, is_own: bool) -> str:

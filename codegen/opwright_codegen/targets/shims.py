@@ -24,6 +24,7 @@ from opwright_codegen.views.operators import signature
 
 if TYPE_CHECKING:
     from opwright_codegen.targets.loop_calls import LoopFacts
+    from opwright_codegen.targets.metas import MetaNames
 
 __all__ = ["RESERVED", "ShimBuilder", "ShimNames", "spelled"]
 
@@ -32,17 +33,18 @@ RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms",
     "KnownViews", "Layout", "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Plan", "Scalar",
     "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module", "builtins", "cast_operands",
-    "complex", "cp", "dtypes", "error", "fake", "fake_kernel", "fake_like", "float", "int", "item", "known_result",
-    "made", "math", "name_kernel", "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result",
+    "complex", "cp", "dtypes", "error", "fake", "fake_kernel", "float", "int", "item", "known_result",
+    "made", "math", "metas", "name_kernel", "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result",
     "new_results", "np", "number_of", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of",
-    "plans", "plans_of", "result", "results", "results_of", "rules", "target", "type", "wrap", "wrap_list",
-    "wrap_result", "wrap_view", "wrap_views", "zip",
+    "plans", "plans_of", "result", "results", "results_of", "rules", "target", "type", "ufunc_shim", "ufunc_shims",
+    "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class ShimNames:
-    """The functions of a backend's module that serve an operator; '' where there is none. `forms` holds known plans."""
+    """The functions of a backend's module that serve an operator; '' where there is none. `forms` holds known plans,
+    `meta` is the function that makes them."""
 
     general: str
     dense: str
@@ -50,6 +52,7 @@ class ShimNames:
     facts: DenseFacts | NativeFacts | LoopFacts | None
     forms: str = ""
     known: KnownFacts | None = None
+    meta: MetaNames | None = None
 
 
 def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, str]) -> Formula:
@@ -222,7 +225,7 @@ class ShimBuilder:
     def plan_formulas(self, meta: Plans) -> list[Formula]:
         """Return the formulas that give the plans. What rules of users return is looked at: their plans have the
         operands that the kernel is given, whether the rule planned with all of them or not."""
-        formulas = [self.rule_call(formula) for formula in meta.formulas]
+        formulas = self.meta_formulas(meta)
         if not self._paths():
             return formulas
         returns = self.schema.returns
@@ -241,9 +244,11 @@ class ShimBuilder:
         is_each = len(names) == len(meta.operands) and not meta.is_list
         return tuple(Reference(Kind.ARGUMENT, name) for name in names) if is_each else ()
 
-    def rule_call(self, formula: Formula) -> Formula:
-        """Return a formula of `meta` with rules named as the module has them."""
-        return spelled(formula, self._rule_names(), {})
+    def meta_formulas(self, meta: Plans) -> list[Formula]:
+        """Return the call of the function in `metas`, or the formulas where the rule is a user's."""
+        if self.names.meta is not None:
+            return [self.names.meta.call()]
+        return [spelled(formula, self._rule_names(), {}) for formula in meta.formulas]
 
     def _rule_names(self) -> dict[str, str]:
         return {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in self._paths()}

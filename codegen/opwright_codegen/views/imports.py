@@ -19,28 +19,27 @@ _MODULES = {
     "numpy": ("ndarray",),
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright.abi": (
-        "ADINPLACEORVIEW", "ARRAYS", "Along", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop",
-        "CudaSource", "CudaWriter", "DENSE_CPU", "DENSE_CUDA", "DType", "Declarations", "Device", "Edge", "Elementwise",
+        "ARRAYS", "Along", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource",
+        "CudaWriter", "DENSE_CPU", "DENSE_CUDA", "DType", "Declarations", "Device", "Edge", "Elementwise",
         "Everything", "Family", "Folded", "ForwardRule", "GRAD", "Generator", "INTS", "Kernel", "KnownForms",
         "KnownViews", "LaunchRule", "Layout", "Leading", "MemoryFormat", "NOT_GIVEN", "NativeLibrary", "Operator",
         "Overloaded", "Packet", "Plan", "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar",
-        "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "WRITE_BITS", "active_modes", "adjoint_of",
+        "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "active_modes", "adjoint_of", "alike",
         "array_module", "as_tuple", "autocast_wrapper", "cast_operands", "check_inplace", "check_no_gradient",
-        "check_writable", "conjugate_of", "copy_written", "dtypes", "edges_of", "expanded", "fake", "fake_kernel",
-        "fake_like", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of",
-        "functions_of", "gradients_of", "increment_version", "install", "install_methods", "is_array", "is_dtype",
-        "is_int_list", "known_result", "mark_view", "mark_views", "move_history", "name_kernel", "new_fake",
-        "new_place", "new_result", "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros",
-        "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record",
-        "record_several", "records", "refuse_recording", "reshaped", "result_class", "results_of", "rules", "save",
-        "save_all", "save_optional", "save_original", "save_result", "save_results", "split_edges", "storage_of",
-        "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional", "where_declared",
-        "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
-        "zeros_for",
+        "conjugate_of", "copy_written", "dtypes", "edges_of", "expanded", "fake", "fake_kernel", "find0", "find1",
+        "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of",
+        "install", "install_methods", "is_array", "is_dtype", "is_int_list", "known_result", "move_history",
+        "name_kernel", "new_fake", "new_place", "new_result", "new_results", "next_sequence", "not_implemented",
+        "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of", "rebase_history",
+        "record", "record_several", "records", "refuse_recording", "reshaped", "result_class", "results_of", "rules",
+        "save", "save_all", "save_optional", "save_original", "save_result", "save_results", "split_edges", "stub_of",
+        "sum_terms", "swapped", "turned", "ufunc_shim", "ufunc_shims", "unpack", "unpack_all", "unpack_optional",
+        "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
+        "write_self", "zeros_for",
     ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-ABI_VERSION = 4  # of `opwright.abi`, which has all that generated code may import of the runtime
+ABI_VERSION = 5  # of `opwright.abi`, which has all that generated code may import of the runtime
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 

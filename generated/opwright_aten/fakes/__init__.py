@@ -5,8 +5,4 @@
 #     schemas/view_copies.yaml, schemas/shapes.yaml, schemas/indexing.yaml, schemas/nn.yaml,
 #     schemas/normalization.yaml, schemas/activations.yaml, schemas/losses.yaml, schemas/convolution.yaml,
 #     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
-"""Fake kernels: what results look like, without data.
-
-`NAME` serves every call: by the rule that the schema names, or by a view's own kernel on arrays without data.
-`NAME_dense` serves simple calls without the rule: those with row-major operands of one shape, dtype and place.
-"""
+"""Fake kernels that `metas` does not give: of views, of operators without tensors or with several devices."""

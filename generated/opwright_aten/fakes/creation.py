@@ -17,11 +17,11 @@ from opwright.abi import (
     fake_kernel,
     new_fake,
     number_of,
-    place_of,
     place_of_first,
-    rules,
 )
 from opwright_kernels import dynamic as dynamic_kernels
+
+from ..metas import creation as metas
 
 
 # empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -34,7 +34,7 @@ def empty_memory_format(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    return new_fake(rules.empty(size, dtype=dtype, device=device, memory_format=memory_format))
+    return new_fake(metas.empty_memory_format(size, dtype, device, memory_format))
 
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -47,7 +47,7 @@ def empty_strided_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.empty(size, dtype=dtype, device=device, stride=stride))
+    return new_fake(metas.empty_strided_default(size, stride, dtype, device))
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -59,7 +59,7 @@ def zeros_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.empty(size, dtype=dtype, device=device))
+    return new_fake(metas.zeros_default(size, dtype, device))
 
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -71,7 +71,7 @@ def ones_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.empty(size, dtype=dtype, device=device))
+    return new_fake(metas.ones_default(size, dtype, device))
 
 
 # full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -84,7 +84,7 @@ def full_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.full(size, fill_value, dtype=dtype, device=device))
+    return new_fake(metas.full_default(size, fill_value, dtype, device))
 
 
 # arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None,
@@ -98,7 +98,7 @@ def arange_start_step(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.arange(start, end, step, dtype=dtype, device=device))
+    return new_fake(metas.arange_start_step(start, end, step, dtype, device))
 
 
 # linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -112,7 +112,7 @@ def linspace_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.linspace(start, end, steps, dtype=dtype, device=device))
+    return new_fake(metas.linspace_default(start, end, steps, dtype, device))
 
 
 # eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -125,7 +125,7 @@ def eye_m(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.eye(n, m, dtype=dtype, device=device))
+    return new_fake(metas.eye_m(n, m, dtype, device))
 
 
 # logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None,
@@ -140,7 +140,7 @@ def logspace_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.linspace(start, end, steps, dtype=dtype, device=device))
+    return new_fake(metas.logspace_default(start, end, steps, dtype, device))
 
 
 # hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType?
@@ -155,7 +155,7 @@ def hamming_window_periodic_alpha_beta(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.window("hamming_window", window_length, dtype=dtype, device=device))
+    return new_fake(metas.hamming_window_periodic_alpha_beta(window_length, dtype, device))
 
 
 # bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
@@ -168,7 +168,7 @@ def bartlett_window_periodic(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.window("bartlett_window", window_length, dtype=dtype, device=device))
+    return new_fake(metas.bartlett_window_periodic(window_length, dtype, device))
 
 
 # blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
@@ -181,7 +181,7 @@ def blackman_window_periodic(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.window("blackman_window", window_length, dtype=dtype, device=device))
+    return new_fake(metas.blackman_window_periodic(window_length, dtype, device))
 
 
 # kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None,
@@ -195,18 +195,18 @@ def kaiser_window_beta(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.window("kaiser_window", window_length, dtype=dtype, device=device))
+    return new_fake(metas.kaiser_window_beta(window_length, dtype, device))
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    return fake(place_of_first(self.array, src.array), rules.copied(self.array, src=src.array))
+    return fake(place_of_first(self.array, src.array), metas.copy_default(self.array, src.array))
 
 
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
     place_of_first(self.array, src.array)
-    plan = rules.copied(self.array, src=src.array)
+    plan = metas.copy_default(self.array, src.array)
     plan.target(out)
     return out
 
@@ -214,80 +214,9 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     place_of_first(self.array, src.array)
-    plan = rules.copied(self.array, src=src.array)
+    plan = metas.copy_default(self.array, src.array)
     plan.inplace(self)
     return self
-
-
-# fill.Scalar(Tensor self, Scalar value) -> Tensor
-def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    return fake(self.array.place, rules.filled(self.array, value=value))
-
-
-# fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value)
-    plan.target(out)
-    return out
-
-
-# fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
-def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.filled(self.array, value=value)
-    plan.inplace(self)
-    return self
-
-
-# fill.Tensor(Tensor self, Tensor value) -> Tensor
-def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    return fake(place_of(self.array, value.array), rules.filled(self.array, value=value.array))
-
-
-# fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
-def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, value.array)
-    plan = rules.filled(self.array, value=value.array)
-    plan.target(out)
-    return out
-
-
-# fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
-def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    place_of(self.array, value.array)
-    plan = rules.filled(self.array, value=value.array)
-    plan.inplace(self)
-    return self
-
-
-# zero(Tensor self) -> Tensor
-def zero_default(self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, may_overlap=True))
-
-
-# zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def zero_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
-    plan.target(out)
-    return out
-
-
-# zero_(Tensor(a!) self) -> Tensor(a!)
-def zero_(self: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
-    plan.inplace(self)
-    return self
-
-
-# clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
-    return fake(self.array.place, rules.like(self.array, memory_format=memory_format))
-
-
-# clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    plan = rules.like(self.array, memory_format=memory_format)
-    plan.target(out)
-    return out
 
 
 # _assert_async(Tensor self) -> ()

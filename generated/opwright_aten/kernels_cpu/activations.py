@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Generator, KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
+from opwright.abi import Generator, KnownForms, Plan, Tensor, cast_operands, known_result, results_of
 from opwright_kernels import activations as activations_kernels
+
+from ..metas import activations as metas
 
 silu_default_forms = KnownForms("T", activations_kernels.silu, (-1, 0))
 
@@ -19,7 +21,7 @@ def silu_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = silu_default_forms.get(key)
     if form is None:
-        form = silu_default_forms.learn(key, rules.pointwise(self_, accepts="floating complex"), self_)
+        form = silu_default_forms.learn(key, metas.silu_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.silu(np, self_), self_)
@@ -34,7 +36,7 @@ def silu_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = silu_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating complex")
+        plan = metas.silu_default(self_)
         silu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -53,7 +55,7 @@ def silu_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = silu__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating complex")
+        plan = metas.silu_default(self_)
         silu__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -72,7 +74,7 @@ def mish_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = mish_default_forms.get(key)
     if form is None:
-        form = mish_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+        form = mish_default_forms.learn(key, metas.mish_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.mish(np, self_), self_)
@@ -87,7 +89,7 @@ def mish_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = mish_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.mish_default(self_)
         mish_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -106,7 +108,7 @@ def mish_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = mish__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.mish_default(self_)
         mish__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -135,11 +137,7 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
     )
     form = elu_default_forms.get(key)
     if form is None:
-        form = elu_default_forms.learn(
-            key,
-            rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating"),
-            self_,
-        )
+        form = elu_default_forms.learn(key, metas.elu_default(self_, alpha, scale, input_scale), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.elu(np, self_, alpha, scale, input_scale), self_)
@@ -164,7 +162,7 @@ def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor)
     )
     form = elu_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
+        plan = metas.elu_default(self_, alpha, scale, input_scale)
         elu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -193,7 +191,7 @@ def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
     )
     form = elu__forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, numbers=(alpha, scale, input_scale), accepts="floating")
+        plan = metas.elu_default(self_, alpha, scale, input_scale)
         elu__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -212,7 +210,7 @@ def celu_default(self: Tensor, alpha: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
     form = celu_default_forms.get(key)
     if form is None:
-        form = celu_default_forms.learn(key, rules.celu(self_, alpha), self_)
+        form = celu_default_forms.learn(key, metas.celu_default(self_, alpha), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.celu(np, self_, alpha), self_)
@@ -227,7 +225,7 @@ def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
     form = celu_out_forms.get(key)
     if form is None:
-        plan = rules.celu(self_, alpha)
+        plan = metas.celu_default(self_, alpha)
         celu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -246,7 +244,7 @@ def celu_(self: Tensor, alpha: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(alpha), alpha)
     form = celu__forms.get(key)
     if form is None:
-        plan = rules.celu(self_, alpha)
+        plan = metas.celu_default(self_, alpha)
         celu__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -265,7 +263,7 @@ def leaky_relu_default(self: Tensor, negative_slope: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = leaky_relu_default_forms.get(key)
     if form is None:
-        form = leaky_relu_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+        form = leaky_relu_default_forms.learn(key, metas.leaky_relu_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.leaky_relu(np, self_, negative_slope), self_)
@@ -280,7 +278,7 @@ def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = leaky_relu_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.leaky_relu_default(self_)
         leaky_relu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -299,7 +297,7 @@ def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = leaky_relu__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.leaky_relu_default(self_)
         leaky_relu__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -319,7 +317,7 @@ def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, weight_.shape, weight_.strides, weight_.dtype)
     form = _prelu_kernel_forms.get(key)
     if form is None:
-        form = _prelu_kernel_forms.learn(key, rules.pointwise(self_, weight_, accepts="floating"), self_, weight_)
+        form = _prelu_kernel_forms.learn(key, metas._prelu_kernel(self_, weight_), self_, weight_)
     if form.casts:
         self_, weight_ = cast_operands(form, (self_, weight_))
     return known_result(form, activations_kernels.leaky_relu(np, self_, weight_), self_, weight_)
@@ -356,8 +354,7 @@ def rrelu_with_noise_functional(
     )
     form = rrelu_with_noise_functional_forms.get(key)
     if form is None:
-        plan0 = rules.rrelu(self_, lower, upper)
-        plan1 = rules.like(noise_)
+        plan0, plan1 = metas.rrelu_with_noise_functional(self_, noise_, lower, upper)
         form = rrelu_with_noise_functional_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -377,11 +374,7 @@ def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(beta), beta, type(threshold), threshold)
     form = softplus_default_forms.get(key)
     if form is None:
-        form = softplus_default_forms.learn(
-            key,
-            rules.pointwise_with(self_, numbers=(beta, threshold), accepts="floating"),
-            self_,
-        )
+        form = softplus_default_forms.learn(key, metas.softplus_default(self_, beta, threshold), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.softplus(np, self_, beta, threshold), self_)
@@ -396,7 +389,7 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
     key = (self_.shape, self_.strides, self_.dtype, type(beta), beta, type(threshold), threshold)
     form = softplus_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, numbers=(beta, threshold), accepts="floating")
+        plan = metas.softplus_default(self_, beta, threshold)
         softplus_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -415,8 +408,7 @@ def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype)
     form = log_sigmoid_forward_default_forms.get(key)
     if form is None:
-        plan0 = rules.like_contiguous(self_)
-        plan1 = rules.like_contiguous(self_)
+        plan0, plan1 = metas.log_sigmoid_forward_default(self_)
         form = log_sigmoid_forward_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -426,8 +418,7 @@ def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
 
 # log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
 def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.like_contiguous(self.array)
-    plan1 = rules.like_contiguous(self.array)
+    plan0, plan1 = metas.log_sigmoid_forward_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(buffer)
@@ -446,7 +437,7 @@ def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
     form = hardtanh_default_forms.get(key)
     if form is None:
-        form = hardtanh_default_forms.learn(key, rules.hardtanh(self_, min_val, max_val), self_)
+        form = hardtanh_default_forms.learn(key, metas.hardtanh_default(self_, min_val, max_val), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.hardtanh(np, self_, min_val, max_val), self_)
@@ -461,7 +452,7 @@ def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tenso
     key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
     form = hardtanh_out_forms.get(key)
     if form is None:
-        plan = rules.hardtanh(self_, min_val, max_val)
+        plan = metas.hardtanh_default(self_, min_val, max_val)
         hardtanh_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -480,7 +471,7 @@ def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(min_val), min_val, type(max_val), max_val)
     form = hardtanh__forms.get(key)
     if form is None:
-        plan = rules.hardtanh(self_, min_val, max_val)
+        plan = metas.hardtanh_default(self_, min_val, max_val)
         hardtanh__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -499,7 +490,7 @@ def hardsigmoid_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = hardsigmoid_default_forms.get(key)
     if form is None:
-        form = hardsigmoid_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+        form = hardsigmoid_default_forms.learn(key, metas.hardsigmoid_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.hardsigmoid(np, self_), self_)
@@ -514,7 +505,7 @@ def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = hardsigmoid_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.hardsigmoid_default(self_)
         hardsigmoid_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -533,7 +524,7 @@ def hardsigmoid_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = hardsigmoid__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.hardsigmoid_default(self_)
         hardsigmoid__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -552,7 +543,7 @@ def hardswish_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = hardswish_default_forms.get(key)
     if form is None:
-        form = hardswish_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+        form = hardswish_default_forms.learn(key, metas.hardswish_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.hardswish(np, self_), self_)
@@ -567,7 +558,7 @@ def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = hardswish_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.hardswish_default(self_)
         hardswish_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -586,7 +577,7 @@ def hardswish_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = hardswish__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.hardswish_default(self_)
         hardswish__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -605,7 +596,7 @@ def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = hardshrink_default_forms.get(key)
     if form is None:
-        form = hardshrink_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+        form = hardshrink_default_forms.learn(key, metas.hardshrink_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.hardshrink(np, self_, lambd), self_)
@@ -620,7 +611,7 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = hardshrink_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.hardshrink_default(self_)
         hardshrink_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -639,7 +630,7 @@ def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
     form = softshrink_default_forms.get(key)
     if form is None:
-        form = softshrink_default_forms.learn(key, rules.softshrink(self_, lambd), self_)
+        form = softshrink_default_forms.learn(key, metas.softshrink_default(self_, lambd), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.softshrink(np, self_, lambd), self_)
@@ -654,7 +645,7 @@ def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
     form = softshrink_out_forms.get(key)
     if form is None:
-        plan = rules.softshrink(self_, lambd)
+        plan = metas.softshrink_default(self_, lambd)
         softshrink_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -673,11 +664,7 @@ def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
     form = threshold_default_forms.get(key)
     if form is None:
-        form = threshold_default_forms.learn(
-            key,
-            rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating"),
-            self_,
-        )
+        form = threshold_default_forms.learn(key, metas.threshold_default(self_, threshold, value), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.threshold(np, self_, threshold, value), self_)
@@ -692,7 +679,7 @@ def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
     form = threshold_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
+        plan = metas.threshold_default(self_, threshold, value)
         threshold_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -711,7 +698,7 @@ def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(threshold), threshold, type(value), value)
     form = threshold__forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, numbers=(threshold, value), accepts="integer floating")
+        plan = metas.threshold_default(self_, threshold, value)
         threshold__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -742,7 +729,7 @@ def threshold_backward_default(grad_output: Tensor, self: Tensor, threshold: Any
     if form is None:
         form = threshold_backward_default_forms.learn(
             key,
-            rules.pointwise_with(grad_output_, self_, numbers=(threshold,), accepts="integer floating"),
+            metas.threshold_backward_default(grad_output_, self_, threshold),
             grad_output_,
             self_,
         )
@@ -776,7 +763,7 @@ def threshold_backward_grad_input(grad_output: Tensor, self: Tensor, threshold: 
     )
     form = threshold_backward_grad_input_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(grad_output_, self_, numbers=(threshold,), accepts="integer floating")
+        plan = metas.threshold_backward_default(grad_output_, self_, threshold)
         threshold_backward_grad_input_forms.learn_plan(key, plan, grad_output_, self_)
     else:
         plan = Plan(form, (grad_output_, self_))
@@ -795,7 +782,7 @@ def glu_default(self: Tensor, dim: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = glu_default_forms.get(key)
     if form is None:
-        form = glu_default_forms.learn(key, rules.glu(self_, dim), self_)
+        form = glu_default_forms.learn(key, metas.glu_default(self_, dim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.glu(np, self_, dim), self_)
@@ -810,7 +797,7 @@ def glu_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = glu_out_forms.get(key)
     if form is None:
-        plan = rules.glu(self_, dim)
+        plan = metas.glu_default(self_, dim)
         glu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

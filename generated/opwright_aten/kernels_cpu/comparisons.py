@@ -20,11 +20,13 @@ from opwright.abi import (
     name_kernel,
     number_of,
     plain_dtypes,
-    rules,
+    ufunc_shims,
     wrap,
 )
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import elementary as elementary_kernels
+
+from ..metas import comparisons as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_FC = plain_dtypes("fc")
@@ -44,12 +46,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_and_Tensor_forms.get(key)
         if form is None:
-            form = bitwise_and_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer"),
-                self_,
-                other_,
-            )
+            form = bitwise_and_Tensor_forms.learn(key, metas.bitwise_and_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.bitwise_and(self_, other_), self_, other_)
@@ -58,38 +55,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_and_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_and_Tensor(self, other)
-    try:
-        result = np.bitwise_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_and_Tensor(self, other)
-
-
-# bitwise_and_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIU:
-        return bitwise_and_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.bitwise_and(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_and_Tensor(wrap(self), wrap(other)).array
+bitwise_and_Tensor_dense, bitwise_and_Tensor_arrays = ufunc_shims(bitwise_and_Tensor, np.bitwise_and, "TT", "biu")
 
 
 bitwise_and_Tensor_out_forms = KnownForms()
@@ -103,7 +69,7 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_and_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_and_Tensor(self_, other_)
             bitwise_and_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -127,7 +93,7 @@ def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_and__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_and_Tensor(self_, other_)
             bitwise_and__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -170,12 +136,7 @@ def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_and_Scalar_forms.get(key)
         if form is None:
-            form = bitwise_and_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, accepts="bool integer"),
-                self_,
-                other,
-            )
+            form = bitwise_and_Scalar_forms.learn(key, metas.bitwise_and_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.bitwise_and(self_, other), self_)
@@ -194,7 +155,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_and_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_and_Scalar(self_, other)
             bitwise_and_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -217,7 +178,7 @@ def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_and__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_and_Scalar(self_, other)
             bitwise_and__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -242,7 +203,7 @@ def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
         if form is None:
             form = bitwise_and_Scalar_Tensor_forms.learn(
                 key,
-                rules.pointwise(self, other_, accepts="bool integer"),
+                metas.bitwise_and_Scalar_Tensor(self, other_),
                 self,
                 other_,
             )
@@ -264,7 +225,7 @@ def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
         key = (type(self), self, other_.shape, other_.strides, other_.dtype)
         form = bitwise_and_Scalar_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self, other_, accepts="bool integer")
+            plan = metas.bitwise_and_Scalar_Tensor(self, other_)
             bitwise_and_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
         else:
             plan = Plan(form, (self, other_))
@@ -288,12 +249,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or_Tensor_forms.get(key)
         if form is None:
-            form = bitwise_or_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer"),
-                self_,
-                other_,
-            )
+            form = bitwise_or_Tensor_forms.learn(key, metas.bitwise_or_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.bitwise_or(self_, other_), self_, other_)
@@ -302,38 +258,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_or_Tensor(self, other)
-    try:
-        result = np.bitwise_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_or_Tensor(self, other)
-
-
-# bitwise_or_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIU:
-        return bitwise_or_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.bitwise_or(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_or_Tensor(wrap(self), wrap(other)).array
+bitwise_or_Tensor_dense, bitwise_or_Tensor_arrays = ufunc_shims(bitwise_or_Tensor, np.bitwise_or, "TT", "biu")
 
 
 bitwise_or_Tensor_out_forms = KnownForms()
@@ -347,7 +272,7 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_or_Tensor(self_, other_)
             bitwise_or_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -371,7 +296,7 @@ def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_or_Tensor(self_, other_)
             bitwise_or__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -414,12 +339,7 @@ def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_or_Scalar_forms.get(key)
         if form is None:
-            form = bitwise_or_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, accepts="bool integer"),
-                self_,
-                other,
-            )
+            form = bitwise_or_Scalar_forms.learn(key, metas.bitwise_or_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.bitwise_or(self_, other), self_)
@@ -438,7 +358,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_or_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_or_Scalar(self_, other)
             bitwise_or_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -461,7 +381,7 @@ def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_or__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_or_Scalar(self_, other)
             bitwise_or__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -484,12 +404,7 @@ def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
         key = (type(self), self, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or_Scalar_Tensor_forms.get(key)
         if form is None:
-            form = bitwise_or_Scalar_Tensor_forms.learn(
-                key,
-                rules.pointwise(self, other_, accepts="bool integer"),
-                self,
-                other_,
-            )
+            form = bitwise_or_Scalar_Tensor_forms.learn(key, metas.bitwise_or_Scalar_Tensor(self, other_), self, other_)
         if form.casts:
             self, other_ = cast_operands(form, (self, other_))
         return known_result(form, np.bitwise_or(self, other_), other_)
@@ -508,7 +423,7 @@ def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tenso
         key = (type(self), self, other_.shape, other_.strides, other_.dtype)
         form = bitwise_or_Scalar_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self, other_, accepts="bool integer")
+            plan = metas.bitwise_or_Scalar_Tensor(self, other_)
             bitwise_or_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
         else:
             plan = Plan(form, (self, other_))
@@ -532,12 +447,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_xor_Tensor_forms.get(key)
         if form is None:
-            form = bitwise_xor_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer"),
-                self_,
-                other_,
-            )
+            form = bitwise_xor_Tensor_forms.learn(key, metas.bitwise_xor_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.bitwise_xor(self_, other_), self_, other_)
@@ -546,38 +456,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_xor_Tensor(self, other)
-    try:
-        result = np.bitwise_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_xor_Tensor(self, other)
-
-
-# bitwise_xor_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIU:
-        return bitwise_xor_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.bitwise_xor(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_xor_Tensor(wrap(self), wrap(other)).array
+bitwise_xor_Tensor_dense, bitwise_xor_Tensor_arrays = ufunc_shims(bitwise_xor_Tensor, np.bitwise_xor, "TT", "biu")
 
 
 bitwise_xor_Tensor_out_forms = KnownForms()
@@ -591,7 +470,7 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_xor_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_xor_Tensor(self_, other_)
             bitwise_xor_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -615,7 +494,7 @@ def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = bitwise_xor__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer")
+            plan = metas.bitwise_xor_Tensor(self_, other_)
             bitwise_xor__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -658,12 +537,7 @@ def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_xor_Scalar_forms.get(key)
         if form is None:
-            form = bitwise_xor_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, accepts="bool integer"),
-                self_,
-                other,
-            )
+            form = bitwise_xor_Scalar_forms.learn(key, metas.bitwise_xor_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.bitwise_xor(self_, other), self_)
@@ -682,7 +556,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_xor_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_xor_Scalar(self_, other)
             bitwise_xor_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -705,7 +579,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = bitwise_xor__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, accepts="bool integer")
+            plan = metas.bitwise_xor_Scalar(self_, other)
             bitwise_xor__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -730,7 +604,7 @@ def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
         if form is None:
             form = bitwise_xor_Scalar_Tensor_forms.learn(
                 key,
-                rules.pointwise(self, other_, accepts="bool integer"),
+                metas.bitwise_xor_Scalar_Tensor(self, other_),
                 self,
                 other_,
             )
@@ -752,7 +626,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
         key = (type(self), self, other_.shape, other_.strides, other_.dtype)
         form = bitwise_xor_Scalar_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self, other_, accepts="bool integer")
+            plan = metas.bitwise_xor_Scalar_Tensor(self, other_)
             bitwise_xor_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
         else:
             plan = Plan(form, (self, other_))
@@ -775,12 +649,7 @@ def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_left_shift_Tensor_forms.get(key)
     if form is None:
-        form = bitwise_left_shift_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="integer"),
-            self_,
-            other_,
-        )
+        form = bitwise_left_shift_Tensor_forms.learn(key, metas.bitwise_left_shift_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
@@ -796,7 +665,7 @@ def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> T
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_left_shift_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.bitwise_left_shift_Tensor(self_, other_)
         bitwise_left_shift_Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -816,7 +685,7 @@ def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_left_shift__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.bitwise_left_shift_Tensor(self_, other_)
         bitwise_left_shift__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -837,7 +706,7 @@ def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     if form is None:
         form = bitwise_left_shift_Tensor_Scalar_forms.learn(
             key,
-            rules.pointwise(self_, other, accepts="integer"),
+            metas.bitwise_left_shift_Tensor_Scalar(self_, other),
             self_,
             other,
         )
@@ -857,7 +726,7 @@ def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) 
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = bitwise_left_shift_Tensor_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.bitwise_left_shift_Tensor_Scalar(self_, other)
         bitwise_left_shift_Tensor_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -876,7 +745,7 @@ def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = bitwise_left_shift__Tensor_Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.bitwise_left_shift_Tensor_Scalar(self_, other)
         bitwise_left_shift__Tensor_Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -897,7 +766,7 @@ def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     if form is None:
         form = bitwise_left_shift_Scalar_Tensor_forms.learn(
             key,
-            rules.pointwise(self, other_, accepts="integer"),
+            metas.bitwise_left_shift_Scalar_Tensor(self, other_),
             self,
             other_,
         )
@@ -917,7 +786,7 @@ def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) 
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = bitwise_left_shift_Scalar_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, accepts="integer")
+        plan = metas.bitwise_left_shift_Scalar_Tensor(self, other_)
         bitwise_left_shift_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -939,7 +808,7 @@ def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     if form is None:
         form = bitwise_right_shift_Tensor_forms.learn(
             key,
-            rules.pointwise(self_, other_, accepts="integer"),
+            metas.bitwise_right_shift_Tensor(self_, other_),
             self_,
             other_,
         )
@@ -958,7 +827,7 @@ def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> 
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_right_shift_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.bitwise_right_shift_Tensor(self_, other_)
         bitwise_right_shift_Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -978,7 +847,7 @@ def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = bitwise_right_shift__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.bitwise_right_shift_Tensor(self_, other_)
         bitwise_right_shift__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -999,7 +868,7 @@ def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     if form is None:
         form = bitwise_right_shift_Tensor_Scalar_forms.learn(
             key,
-            rules.pointwise(self_, other, accepts="integer"),
+            metas.bitwise_right_shift_Tensor_Scalar(self_, other),
             self_,
             other,
         )
@@ -1019,7 +888,7 @@ def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor)
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = bitwise_right_shift_Tensor_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.bitwise_right_shift_Tensor_Scalar(self_, other)
         bitwise_right_shift_Tensor_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1040,7 +909,7 @@ def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = bitwise_right_shift__Tensor_Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.bitwise_right_shift_Tensor_Scalar(self_, other)
         bitwise_right_shift__Tensor_Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1061,7 +930,7 @@ def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     if form is None:
         form = bitwise_right_shift_Scalar_Tensor_forms.learn(
             key,
-            rules.pointwise(self, other_, accepts="integer"),
+            metas.bitwise_right_shift_Scalar_Tensor(self, other_),
             self,
             other_,
         )
@@ -1081,7 +950,7 @@ def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor)
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = bitwise_right_shift_Scalar_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, accepts="integer")
+        plan = metas.bitwise_right_shift_Scalar_Tensor(self, other_)
         bitwise_right_shift_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -1101,7 +970,7 @@ def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __lshift___Tensor_forms.get(key)
     if form is None:
-        form = __lshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+        form = __lshift___Tensor_forms.learn(key, metas.__lshift___Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_left(np, self_, other_), self_, other_)
@@ -1117,7 +986,7 @@ def __lshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __lshift___Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.__lshift___Tensor(self_, other_)
         __lshift___Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1137,7 +1006,7 @@ def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __ilshift___Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.__lshift___Tensor(self_, other_)
         __ilshift___Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1156,7 +1025,7 @@ def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __lshift___Scalar_forms.get(key)
     if form is None:
-        form = __lshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
+        form = __lshift___Scalar_forms.learn(key, metas.__lshift___Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, elementary_kernels.shift_left(np, self_, other), self_)
@@ -1171,7 +1040,7 @@ def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __lshift___Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.__lshift___Scalar(self_, other)
         __lshift___Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1190,7 +1059,7 @@ def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __ilshift___Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.__lshift___Scalar(self_, other)
         __ilshift___Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1210,7 +1079,7 @@ def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __rshift___Tensor_forms.get(key)
     if form is None:
-        form = __rshift___Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+        form = __rshift___Tensor_forms.learn(key, metas.__rshift___Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.shift_right(np, self_, other_), self_, other_)
@@ -1226,7 +1095,7 @@ def __rshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __rshift___Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.__rshift___Tensor(self_, other_)
         __rshift___Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1246,7 +1115,7 @@ def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = __irshift___Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer")
+        plan = metas.__rshift___Tensor(self_, other_)
         __irshift___Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1265,7 +1134,7 @@ def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __rshift___Scalar_forms.get(key)
     if form is None:
-        form = __rshift___Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer"), self_, other)
+        form = __rshift___Scalar_forms.learn(key, metas.__rshift___Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, elementary_kernels.shift_right(np, self_, other), self_)
@@ -1280,7 +1149,7 @@ def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __rshift___Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.__rshift___Scalar(self_, other)
         __rshift___Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1299,7 +1168,7 @@ def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = __irshift___Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer")
+        plan = metas.__rshift___Scalar(self_, other)
         __irshift___Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1320,7 +1189,7 @@ def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_and_default_forms.get(key)
         if form is None:
-            form = logical_and_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = logical_and_default_forms.learn(key, metas.logical_and_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.logical_and(self_, other_), self_, other_)
@@ -1329,38 +1198,7 @@ def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_and_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_and_default(self, other)
-    try:
-        result = np.logical_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_and_default(self, other)
-
-
-# logical_and_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return logical_and_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logical_and(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_and_default(wrap(self), wrap(other)).array
+logical_and_default_dense, logical_and_default_arrays = ufunc_shims(logical_and_default, np.logical_and, "TT", "biufc")
 
 
 logical_and_out_forms = KnownForms()
@@ -1374,7 +1212,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_and_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_and_default(self_, other_)
             logical_and_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1398,7 +1236,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_and__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_and_default(self_, other_)
             logical_and__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1441,7 +1279,7 @@ def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_or_default_forms.get(key)
         if form is None:
-            form = logical_or_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = logical_or_default_forms.learn(key, metas.logical_or_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.logical_or(self_, other_), self_, other_)
@@ -1450,38 +1288,7 @@ def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_or_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_or_default(self, other)
-    try:
-        result = np.logical_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_or_default(self, other)
-
-
-# logical_or_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return logical_or_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logical_or(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_or_default(wrap(self), wrap(other)).array
+logical_or_default_dense, logical_or_default_arrays = ufunc_shims(logical_or_default, np.logical_or, "TT", "biufc")
 
 
 logical_or_out_forms = KnownForms()
@@ -1495,7 +1302,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_or_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_or_default(self_, other_)
             logical_or_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1519,7 +1326,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_or__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_or_default(self_, other_)
             logical_or__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1562,7 +1369,7 @@ def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_xor_default_forms.get(key)
         if form is None:
-            form = logical_xor_default_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = logical_xor_default_forms.learn(key, metas.logical_xor_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.logical_xor(self_, other_), self_, other_)
@@ -1571,38 +1378,7 @@ def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logical_xor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_xor_default(self, other)
-    try:
-        result = np.logical_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_xor_default(self, other)
-
-
-# logical_xor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return logical_xor_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logical_xor(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_xor_default(wrap(self), wrap(other)).array
+logical_xor_default_dense, logical_xor_default_arrays = ufunc_shims(logical_xor_default, np.logical_xor, "TT", "biufc")
 
 
 logical_xor_out_forms = KnownForms()
@@ -1616,7 +1392,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_xor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_xor_default(self_, other_)
             logical_xor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1640,7 +1416,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logical_xor__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.logical_xor_default(self_, other_)
             logical_xor__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1682,7 +1458,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = bitwise_not_default_forms.get(key)
         if form is None:
-            form = bitwise_not_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer"), self_)
+            form = bitwise_not_default_forms.learn(key, metas.bitwise_not_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.invert(self_), self_)
@@ -1691,37 +1467,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
         raise
 
 
-# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIU:
-        return bitwise_not_default(self)
-    try:
-        result = np.invert(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_not_default(self)
-
-
-# bitwise_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIU:
-        return bitwise_not_default(wrap(self)).array
-    try:
-        result = np.invert(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return bitwise_not_default(wrap(self)).array
+bitwise_not_default_dense, bitwise_not_default_arrays = ufunc_shims(bitwise_not_default, np.invert, "T", "biu")
 
 
 bitwise_not_out_forms = KnownForms()
@@ -1734,7 +1480,7 @@ def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = bitwise_not_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="bool integer")
+            plan = metas.bitwise_not_default(self_)
             bitwise_not_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1757,7 +1503,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = bitwise_not__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="bool integer")
+            plan = metas.bitwise_not_default(self_)
             bitwise_not__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1794,7 +1540,7 @@ def logical_not_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = logical_not_default_forms.get(key)
         if form is None:
-            form = logical_not_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+            form = logical_not_default_forms.learn(key, metas.logical_not_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.logical_not(self_), self_)
@@ -1803,35 +1549,7 @@ def logical_not_default(self: Tensor) -> Tensor:
         raise
 
 
-# logical_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logical_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = np.logical_not(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_not_default(self)
-
-
-# logical_not_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logical_not_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIUFC:
-        return logical_not_default(wrap(self)).array
-    try:
-        result = np.logical_not(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return logical_not_default(wrap(self)).array
+logical_not_default_dense, logical_not_default_arrays = ufunc_shims(logical_not_default, np.logical_not, "T", "biufc")
 
 
 logical_not_out_forms = KnownForms()
@@ -1844,7 +1562,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = logical_not_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool")
+            plan = metas.logical_not_default(self_)
             logical_not_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1867,7 +1585,7 @@ def logical_not_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = logical_not__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool")
+            plan = metas.logical_not_default(self_)
             logical_not__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1902,7 +1620,7 @@ def isnan_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isnan_default_forms.get(key)
         if form is None:
-            form = isnan_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+            form = isnan_default_forms.learn(key, metas.isnan_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.not_equal(self_, self_), self_)
@@ -1952,7 +1670,7 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isnan_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool")
+            plan = metas.isnan_default(self_)
             isnan_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1975,7 +1693,7 @@ def isfinite(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isfinite_forms.get(key)
         if form is None:
-            form = isfinite_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+            form = isfinite_forms.learn(key, metas.isfinite(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.isfinite(self_), self_)
@@ -1984,35 +1702,7 @@ def isfinite(self: Tensor) -> Tensor:
         raise
 
 
-# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isfinite_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = np.isfinite(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return isfinite(self)
-
-
-# isfinite where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def isfinite_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_BIUFC:
-        return isfinite(wrap(self)).array
-    try:
-        result = np.isfinite(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return isfinite(wrap(self)).array
+isfinite_dense, isfinite_arrays = ufunc_shims(isfinite, np.isfinite, "T", "biufc")
 
 
 isinf_default_forms = KnownForms("T", elementary_kernels.isinf, (-1, 0))
@@ -2024,7 +1714,7 @@ def isinf_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = isinf_default_forms.get(key)
     if form is None:
-        form = isinf_default_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        form = isinf_default_forms.learn(key, metas.isinf_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.isinf(np, self_), self_)
@@ -2039,7 +1729,7 @@ def isinf_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = isinf_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="bool")
+        plan = metas.isinf_default(self_)
         isinf_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2063,11 +1753,7 @@ def isposinf_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isposinf_default_forms.get(key)
         if form is None:
-            form = isposinf_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
-                self_,
-            )
+            form = isposinf_default_forms.learn(key, metas.isposinf_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, isposinf_default_of_arrays(self_), self_)
@@ -2119,7 +1805,7 @@ def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isposinf_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+            plan = metas.isposinf_default(self_)
             isposinf_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2146,11 +1832,7 @@ def isneginf_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isneginf_default_forms.get(key)
         if form is None:
-            form = isneginf_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
-                self_,
-            )
+            form = isneginf_default_forms.learn(key, metas.isneginf_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, isneginf_default_of_arrays(self_), self_)
@@ -2202,7 +1884,7 @@ def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = isneginf_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+            plan = metas.isneginf_default(self_)
             isneginf_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2224,7 +1906,7 @@ def isreal(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = isreal_forms.get(key)
     if form is None:
-        form = isreal_forms.learn(key, rules.pointwise(self_, kind="bool"), self_)
+        form = isreal_forms.learn(key, metas.isreal(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.isreal(np, self_), self_)
@@ -2239,11 +1921,7 @@ def signbit_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = signbit_default_forms.get(key)
     if form is None:
-        form = signbit_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="bool", accepts="bool integer floating"),
-            self_,
-        )
+        form = signbit_default_forms.learn(key, metas.signbit_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.signbit(np, self_), self_)
@@ -2258,7 +1936,7 @@ def signbit_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = signbit_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="bool", accepts="bool integer floating")
+        plan = metas.signbit_default(self_)
         signbit_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2279,7 +1957,7 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = eq_Tensor_forms.get(key)
         if form is None:
-            form = eq_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = eq_Tensor_forms.learn(key, metas.eq_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.equal(self_, other_), self_, other_)
@@ -2288,38 +1966,7 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return eq_Tensor(self, other)
-    try:
-        result = np.equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Tensor(self, other)
-
-
-# eq_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return eq_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return eq_Tensor(wrap(self), wrap(other)).array
+eq_Tensor_dense, eq_Tensor_arrays = ufunc_shims(eq_Tensor, np.equal, "TT", "biufc")
 
 
 eq_Tensor_out_forms = KnownForms()
@@ -2333,7 +1980,7 @@ def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = eq_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.eq_Tensor(self_, other_)
             eq_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2357,7 +2004,7 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = eq__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.eq_Tensor(self_, other_)
             eq__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2399,7 +2046,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = eq_Scalar_forms.get(key)
         if form is None:
-            form = eq_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
+            form = eq_Scalar_forms.learn(key, metas.eq_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.equal(self_, other), self_)
@@ -2408,37 +2055,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(self, other)
-    try:
-        result = np.equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Scalar(self, other)
-
-
-# eq_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(wrap(self), other).array
-    try:
-        result = np.equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return eq_Scalar(wrap(self), other).array
+eq_Scalar_dense, eq_Scalar_arrays = ufunc_shims(eq_Scalar, np.equal, "TN", "fc")
 
 
 eq_Scalar_out_forms = KnownForms()
@@ -2451,7 +2068,7 @@ def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = eq_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool")
+            plan = metas.eq_Scalar(self_, other)
             eq_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2474,7 +2091,7 @@ def eq__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = eq__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool")
+            plan = metas.eq_Scalar(self_, other)
             eq__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2512,7 +2129,7 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ne_Tensor_forms.get(key)
         if form is None:
-            form = ne_Tensor_forms.learn(key, rules.pointwise(self_, other_, kind="bool"), self_, other_)
+            form = ne_Tensor_forms.learn(key, metas.ne_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.not_equal(self_, other_), self_, other_)
@@ -2521,38 +2138,7 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return ne_Tensor(self, other)
-    try:
-        result = np.not_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Tensor(self, other)
-
-
-# ne_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return ne_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.not_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ne_Tensor(wrap(self), wrap(other)).array
+ne_Tensor_dense, ne_Tensor_arrays = ufunc_shims(ne_Tensor, np.not_equal, "TT", "biufc")
 
 
 ne_Tensor_out_forms = KnownForms()
@@ -2566,7 +2152,7 @@ def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ne_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.ne_Tensor(self_, other_)
             ne_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2590,7 +2176,7 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ne__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool")
+            plan = metas.ne_Tensor(self_, other_)
             ne__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2632,7 +2218,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ne_Scalar_forms.get(key)
         if form is None:
-            form = ne_Scalar_forms.learn(key, rules.pointwise(self_, other, kind="bool"), self_, other)
+            form = ne_Scalar_forms.learn(key, metas.ne_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.not_equal(self_, other), self_)
@@ -2641,37 +2227,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(self, other)
-    try:
-        result = np.not_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Scalar(self, other)
-
-
-# ne_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(wrap(self), other).array
-    try:
-        result = np.not_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ne_Scalar(wrap(self), other).array
+ne_Scalar_dense, ne_Scalar_arrays = ufunc_shims(ne_Scalar, np.not_equal, "TN", "fc")
 
 
 ne_Scalar_out_forms = KnownForms()
@@ -2684,7 +2240,7 @@ def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ne_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool")
+            plan = metas.ne_Scalar(self_, other)
             ne_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2707,7 +2263,7 @@ def ne__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ne__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool")
+            plan = metas.ne_Scalar(self_, other)
             ne__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2745,12 +2301,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lt_Tensor_forms.get(key)
         if form is None:
-            form = lt_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = lt_Tensor_forms.learn(key, metas.lt_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.less(self_, other_), self_, other_)
@@ -2759,38 +2310,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return lt_Tensor(self, other)
-    try:
-        result = np.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Tensor(self, other)
-
-
-# lt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return lt_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return lt_Tensor(wrap(self), wrap(other)).array
+lt_Tensor_dense, lt_Tensor_arrays = ufunc_shims(lt_Tensor, np.less, "TT", "biuf")
 
 
 lt_Tensor_out_forms = KnownForms()
@@ -2804,7 +2324,7 @@ def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lt_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.lt_Tensor(self_, other_)
             lt_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2828,7 +2348,7 @@ def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lt__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.lt_Tensor(self_, other_)
             lt__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2871,12 +2391,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = lt_Scalar_forms.get(key)
         if form is None:
-            form = lt_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
+            form = lt_Scalar_forms.learn(key, metas.lt_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.less(self_, other), self_)
@@ -2885,37 +2400,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(self, other)
-    try:
-        result = np.less(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Scalar(self, other)
-
-
-# lt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(wrap(self), other).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return lt_Scalar(wrap(self), other).array
+lt_Scalar_dense, lt_Scalar_arrays = ufunc_shims(lt_Scalar, np.less, "TN", "f")
 
 
 lt_Scalar_out_forms = KnownForms()
@@ -2928,7 +2413,7 @@ def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = lt_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.lt_Scalar(self_, other)
             lt_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2951,7 +2436,7 @@ def lt__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = lt__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.lt_Scalar(self_, other)
             lt__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2989,12 +2474,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = le_Tensor_forms.get(key)
         if form is None:
-            form = le_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = le_Tensor_forms.learn(key, metas.le_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.less_equal(self_, other_), self_, other_)
@@ -3003,38 +2483,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return le_Tensor(self, other)
-    try:
-        result = np.less_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Tensor(self, other)
-
-
-# le_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return le_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.less_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return le_Tensor(wrap(self), wrap(other)).array
+le_Tensor_dense, le_Tensor_arrays = ufunc_shims(le_Tensor, np.less_equal, "TT", "biuf")
 
 
 le_Tensor_out_forms = KnownForms()
@@ -3048,7 +2497,7 @@ def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = le_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.le_Tensor(self_, other_)
             le_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3072,7 +2521,7 @@ def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = le__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.le_Tensor(self_, other_)
             le__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3115,12 +2564,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = le_Scalar_forms.get(key)
         if form is None:
-            form = le_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
+            form = le_Scalar_forms.learn(key, metas.le_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.less_equal(self_, other), self_)
@@ -3129,37 +2573,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(self, other)
-    try:
-        result = np.less_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Scalar(self, other)
-
-
-# le_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(wrap(self), other).array
-    try:
-        result = np.less_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return le_Scalar(wrap(self), other).array
+le_Scalar_dense, le_Scalar_arrays = ufunc_shims(le_Scalar, np.less_equal, "TN", "f")
 
 
 le_Scalar_out_forms = KnownForms()
@@ -3172,7 +2586,7 @@ def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = le_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.le_Scalar(self_, other)
             le_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3195,7 +2609,7 @@ def le__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = le__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.le_Scalar(self_, other)
             le__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3233,12 +2647,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gt_Tensor_forms.get(key)
         if form is None:
-            form = gt_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = gt_Tensor_forms.learn(key, metas.gt_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.greater(self_, other_), self_, other_)
@@ -3247,38 +2656,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return gt_Tensor(self, other)
-    try:
-        result = np.greater(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Tensor(self, other)
-
-
-# gt_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return gt_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.greater(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return gt_Tensor(wrap(self), wrap(other)).array
+gt_Tensor_dense, gt_Tensor_arrays = ufunc_shims(gt_Tensor, np.greater, "TT", "biuf")
 
 
 gt_Tensor_out_forms = KnownForms()
@@ -3292,7 +2670,7 @@ def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gt_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.gt_Tensor(self_, other_)
             gt_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3316,7 +2694,7 @@ def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gt__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.gt_Tensor(self_, other_)
             gt__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3359,12 +2737,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = gt_Scalar_forms.get(key)
         if form is None:
-            form = gt_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
+            form = gt_Scalar_forms.learn(key, metas.gt_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.greater(self_, other), self_)
@@ -3373,37 +2746,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(self, other)
-    try:
-        result = np.greater(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Scalar(self, other)
-
-
-# gt_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(wrap(self), other).array
-    try:
-        result = np.greater(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return gt_Scalar(wrap(self), other).array
+gt_Scalar_dense, gt_Scalar_arrays = ufunc_shims(gt_Scalar, np.greater, "TN", "f")
 
 
 gt_Scalar_out_forms = KnownForms()
@@ -3416,7 +2759,7 @@ def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = gt_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.gt_Scalar(self_, other)
             gt_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3439,7 +2782,7 @@ def gt__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = gt__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.gt_Scalar(self_, other)
             gt__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3477,12 +2820,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ge_Tensor_forms.get(key)
         if form is None:
-            form = ge_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = ge_Tensor_forms.learn(key, metas.ge_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.greater_equal(self_, other_), self_, other_)
@@ -3491,38 +2829,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return ge_Tensor(self, other)
-    try:
-        result = np.greater_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Tensor(self, other)
-
-
-# ge_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return ge_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.greater_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ge_Tensor(wrap(self), wrap(other)).array
+ge_Tensor_dense, ge_Tensor_arrays = ufunc_shims(ge_Tensor, np.greater_equal, "TT", "biuf")
 
 
 ge_Tensor_out_forms = KnownForms()
@@ -3536,7 +2843,7 @@ def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ge_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.ge_Tensor(self_, other_)
             ge_Tensor_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3560,7 +2867,7 @@ def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = ge__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.ge_Tensor(self_, other_)
             ge__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3603,12 +2910,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ge_Scalar_forms.get(key)
         if form is None:
-            form = ge_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="bool", accepts="bool integer floating"),
-                self_,
-                other,
-            )
+            form = ge_Scalar_forms.learn(key, metas.ge_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.greater_equal(self_, other), self_)
@@ -3617,37 +2919,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(self, other)
-    try:
-        result = np.greater_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Scalar(self, other)
-
-
-# ge_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(wrap(self), other).array
-    try:
-        result = np.greater_equal(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return ge_Scalar(wrap(self), other).array
+ge_Scalar_dense, ge_Scalar_arrays = ufunc_shims(ge_Scalar, np.greater_equal, "TN", "f")
 
 
 ge_Scalar_out_forms = KnownForms()
@@ -3660,7 +2932,7 @@ def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ge_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.ge_Scalar(self_, other)
             ge_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3683,7 +2955,7 @@ def ge__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = ge__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="bool", accepts="bool integer floating")
+            plan = metas.ge_Scalar(self_, other)
             ge__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -3729,7 +3001,7 @@ def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: b
     if form is None:
         form = isin_Tensor_Tensor_forms.learn(
             key,
-            rules.membership(elements_, test_elements_),
+            metas.isin_Tensor_Tensor(elements_, test_elements_),
             elements_,
             test_elements_,
         )
@@ -3767,7 +3039,7 @@ def isin_Tensor_Tensor_out(
     )
     form = isin_Tensor_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.membership(elements_, test_elements_)
+        plan = metas.isin_Tensor_Tensor(elements_, test_elements_)
         isin_Tensor_Tensor_out_forms.learn_plan(key, plan, elements_, test_elements_)
     else:
         plan = Plan(form, (elements_, test_elements_))
@@ -3786,7 +3058,12 @@ def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool,
     key = (elements_.shape, elements_.strides, elements_.dtype, type(test_element), test_element)
     form = isin_Tensor_Scalar_forms.get(key)
     if form is None:
-        form = isin_Tensor_Scalar_forms.learn(key, rules.membership(elements_, test_element), elements_, test_element)
+        form = isin_Tensor_Scalar_forms.learn(
+            key,
+            metas.isin_Tensor_Scalar(elements_, test_element),
+            elements_,
+            test_element,
+        )
     if form.casts:
         elements_, test_element = cast_operands(form, (elements_, test_element))
     return known_result(form, elementary_kernels.isin(np, elements_, test_element, assume_unique, invert), elements_)
@@ -3808,7 +3085,7 @@ def isin_Tensor_Scalar_out(
     key = (elements_.shape, elements_.strides, elements_.dtype, type(test_element), test_element)
     form = isin_Tensor_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.membership(elements_, test_element)
+        plan = metas.isin_Tensor_Scalar(elements_, test_element)
         isin_Tensor_Scalar_out_forms.learn_plan(key, plan, elements_, test_element)
     else:
         plan = Plan(form, (elements_, test_element))
@@ -3827,7 +3104,12 @@ def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool,
     key = (type(element), element, test_elements_.shape, test_elements_.strides, test_elements_.dtype)
     form = isin_Scalar_Tensor_forms.get(key)
     if form is None:
-        form = isin_Scalar_Tensor_forms.learn(key, rules.membership(element, test_elements_), element, test_elements_)
+        form = isin_Scalar_Tensor_forms.learn(
+            key,
+            metas.isin_Scalar_Tensor(element, test_elements_),
+            element,
+            test_elements_,
+        )
     if form.casts:
         element, test_elements_ = cast_operands(form, (element, test_elements_))
     return known_result(
@@ -3853,7 +3135,7 @@ def isin_Scalar_Tensor_out(
     key = (type(element), element, test_elements_.shape, test_elements_.strides, test_elements_.dtype)
     form = isin_Scalar_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.membership(element, test_elements_)
+        plan = metas.isin_Scalar_Tensor(element, test_elements_)
         isin_Scalar_Tensor_out_forms.learn_plan(key, plan, element, test_elements_)
     else:
         plan = Plan(form, (element, test_elements_))

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
 from opwright_kernels import convolution as convolution_kernels
 from opwright_kernels import windows as windows_kernels
+
+from ..metas import convolution_ops as metas
 
 convolution_default_forms = KnownForms("TTOIIIVIV", convolution_kernels.convolution, (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8))
 
@@ -47,7 +49,17 @@ def convolution_default(
     if form is None:
         form = convolution_default_forms.learn(
             key,
-            rules.convolution(input_, weight_, bias_, stride, padding, dilation, transposed, output_padding, groups),
+            metas.convolution_default(
+                input_,
+                weight_,
+                bias_,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+            ),
             input_,
             weight_,
             bias_,
@@ -111,7 +123,17 @@ def convolution_out(
     )
     form = convolution_out_forms.get(key)
     if form is None:
-        plan = rules.convolution(input_, weight_, bias_, stride, padding, dilation, transposed, output_padding, groups)
+        plan = metas.convolution_default(
+            input_,
+            weight_,
+            bias_,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
         convolution_out_forms.learn_plan(key, plan, input_, weight_, bias_)
     else:
         plan = Plan(form, (input_, weight_, bias_))
@@ -150,7 +172,11 @@ def im2col_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
     form = im2col_default_forms.get(key)
     if form is None:
-        form = im2col_default_forms.learn(key, rules.im2col(self_, kernel_size, dilation, padding, stride), self_)
+        form = im2col_default_forms.learn(
+            key,
+            metas.im2col_default(self_, kernel_size, dilation, padding, stride),
+            self_,
+        )
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride), self_)
@@ -173,7 +199,7 @@ def im2col_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
     form = im2col_out_forms.get(key)
     if form is None:
-        plan = rules.im2col(self_, kernel_size, dilation, padding, stride)
+        plan = metas.im2col_default(self_, kernel_size, dilation, padding, stride)
         im2col_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -211,7 +237,7 @@ def col2im_default(
     if form is None:
         form = col2im_default_forms.learn(
             key,
-            rules.col2im(self_, output_size, kernel_size, dilation, padding, stride),
+            metas.col2im_default(self_, output_size, kernel_size, dilation, padding, stride),
             self_,
         )
     if form.casts:
@@ -250,7 +276,7 @@ def col2im_out(
     )
     form = col2im_out_forms.get(key)
     if form is None:
-        plan = rules.col2im(self_, output_size, kernel_size, dilation, padding, stride)
+        plan = metas.col2im_default(self_, output_size, kernel_size, dilation, padding, stride)
         col2im_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

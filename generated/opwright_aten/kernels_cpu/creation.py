@@ -20,11 +20,12 @@ from opwright.abi import (
     known_result,
     name_kernel,
     number_of,
-    rules,
 )
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import factories as factories_kernels
 from opwright_kernels import window_functions as window_functions_kernels
+
+from ..metas import creation as metas
 
 empty_memory_format_forms = KnownForms("IV.V.V", factories_kernels.empty, (-1, 0, 1, 2, 3, 4, 5))
 
@@ -42,10 +43,7 @@ def empty_memory_format(
     key = (tuple(size), dtype, device, memory_format)
     form = empty_memory_format_forms.get(key)
     if form is None:
-        form = empty_memory_format_forms.learn(
-            key,
-            rules.empty(size, dtype=dtype, device=device, memory_format=memory_format),
-        )
+        form = empty_memory_format_forms.learn(key, metas.empty_memory_format(size, dtype, device, memory_format))
     return known_result(form, factories_kernels.empty(np, size, dtype, layout, device, pin_memory, memory_format))
 
 
@@ -65,7 +63,7 @@ def empty_strided_default(
     key = (tuple(size), tuple(stride), dtype, device)
     form = empty_strided_default_forms.get(key)
     if form is None:
-        form = empty_strided_default_forms.learn(key, rules.empty(size, dtype=dtype, device=device, stride=stride))
+        form = empty_strided_default_forms.learn(key, metas.empty_strided_default(size, stride, dtype, device))
     return known_result(form, factories_kernels.empty_strided(np, size, stride, dtype, layout, device, pin_memory))
 
 
@@ -84,7 +82,7 @@ def zeros_default(
     key = (tuple(size), dtype, device)
     form = zeros_default_forms.get(key)
     if form is None:
-        form = zeros_default_forms.learn(key, rules.empty(size, dtype=dtype, device=device))
+        form = zeros_default_forms.learn(key, metas.zeros_default(size, dtype, device))
     return known_result(form, factories_kernels.zeros(np, size, dtype, layout, device, pin_memory))
 
 
@@ -103,7 +101,7 @@ def ones_default(
     key = (tuple(size), dtype, device)
     form = ones_default_forms.get(key)
     if form is None:
-        form = ones_default_forms.learn(key, rules.empty(size, dtype=dtype, device=device))
+        form = ones_default_forms.learn(key, metas.ones_default(size, dtype, device))
     return known_result(form, factories_kernels.ones(np, size, dtype, layout, device, pin_memory))
 
 
@@ -123,7 +121,7 @@ def full_default(
     key = (tuple(size), type(fill_value), fill_value, dtype, device)
     form = full_default_forms.get(key)
     if form is None:
-        form = full_default_forms.learn(key, rules.full(size, fill_value, dtype=dtype, device=device))
+        form = full_default_forms.learn(key, metas.full_default(size, fill_value, dtype, device))
     return known_result(form, factories_kernels.full(np, size, fill_value, dtype, layout, device, pin_memory))
 
 
@@ -144,7 +142,7 @@ def arange_start_step(
     key = (type(start), start, type(end), end, type(step), step, dtype, device)
     form = arange_start_step_forms.get(key)
     if form is None:
-        form = arange_start_step_forms.learn(key, rules.arange(start, end, step, dtype=dtype, device=device))
+        form = arange_start_step_forms.learn(key, metas.arange_start_step(start, end, step, dtype, device))
     return known_result(form, factories_kernels.arange(np, start, end, step, dtype, layout, device, pin_memory))
 
 
@@ -165,7 +163,7 @@ def linspace_default(
     key = (type(start), start, type(end), end, steps, dtype, device)
     form = linspace_default_forms.get(key)
     if form is None:
-        form = linspace_default_forms.learn(key, rules.linspace(start, end, steps, dtype=dtype, device=device))
+        form = linspace_default_forms.learn(key, metas.linspace_default(start, end, steps, dtype, device))
     return known_result(form, factories_kernels.linspace(np, start, end, steps, dtype, layout, device, pin_memory))
 
 
@@ -185,7 +183,7 @@ def eye_m(
     key = (n, m, dtype, device)
     form = eye_m_forms.get(key)
     if form is None:
-        form = eye_m_forms.learn(key, rules.eye(n, m, dtype=dtype, device=device))
+        form = eye_m_forms.learn(key, metas.eye_m(n, m, dtype, device))
     return known_result(form, factories_kernels.eye(np, n, m, dtype, layout, device, pin_memory))
 
 
@@ -207,7 +205,7 @@ def logspace_default(
     key = (type(start), start, type(end), end, steps, dtype, device)
     form = logspace_default_forms.get(key)
     if form is None:
-        form = logspace_default_forms.learn(key, rules.linspace(start, end, steps, dtype=dtype, device=device))
+        form = logspace_default_forms.learn(key, metas.logspace_default(start, end, steps, dtype, device))
     return known_result(
         form,
         factories_kernels.logspace(np, start, end, steps, base, dtype, layout, device, pin_memory),
@@ -236,7 +234,7 @@ def hamming_window_periodic_alpha_beta(
     if form is None:
         form = hamming_window_periodic_alpha_beta_forms.learn(
             key,
-            rules.window("hamming_window", window_length, dtype=dtype, device=device),
+            metas.hamming_window_periodic_alpha_beta(window_length, dtype, device),
         )
     return known_result(
         form,
@@ -270,10 +268,7 @@ def bartlett_window_periodic(
     key = (window_length, dtype, device)
     form = bartlett_window_periodic_forms.get(key)
     if form is None:
-        form = bartlett_window_periodic_forms.learn(
-            key,
-            rules.window("bartlett_window", window_length, dtype=dtype, device=device),
-        )
+        form = bartlett_window_periodic_forms.learn(key, metas.bartlett_window_periodic(window_length, dtype, device))
     return known_result(
         form,
         window_functions_kernels.bartlett_window(np, window_length, periodic, dtype, layout, device, pin_memory),
@@ -296,10 +291,7 @@ def blackman_window_periodic(
     key = (window_length, dtype, device)
     form = blackman_window_periodic_forms.get(key)
     if form is None:
-        form = blackman_window_periodic_forms.learn(
-            key,
-            rules.window("blackman_window", window_length, dtype=dtype, device=device),
-        )
+        form = blackman_window_periodic_forms.learn(key, metas.blackman_window_periodic(window_length, dtype, device))
     return known_result(
         form,
         window_functions_kernels.blackman_window(np, window_length, periodic, dtype, layout, device, pin_memory),
@@ -323,10 +315,7 @@ def kaiser_window_beta(
     key = (window_length, dtype, device)
     form = kaiser_window_beta_forms.get(key)
     if form is None:
-        form = kaiser_window_beta_forms.learn(
-            key,
-            rules.window("kaiser_window", window_length, dtype=dtype, device=device),
-        )
+        form = kaiser_window_beta_forms.learn(key, metas.kaiser_window_beta(window_length, dtype, device))
     return known_result(
         form,
         window_functions_kernels.kaiser_window(np, window_length, periodic, beta, dtype, layout, device, pin_memory),
@@ -343,7 +332,7 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype)
     form = copy_default_forms.get(key)
     if form is None:
-        form = copy_default_forms.learn(key, rules.copied(self_, src=src_), self_)
+        form = copy_default_forms.learn(key, metas.copy_default(self_, src_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, copying_kernels.copy_from(np, self_, src_, non_blocking), self_, src_)
@@ -359,7 +348,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype)
     form = copy_out_forms.get(key)
     if form is None:
-        plan = rules.copied(self_, src=src_)
+        plan = metas.copy_default(self_, src_)
         copy_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -379,7 +368,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype)
     form = copy__forms.get(key)
     if form is None:
-        plan = rules.copied(self_, src=src_)
+        plan = metas.copy_default(self_, src_)
         copy__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -398,7 +387,7 @@ def fill_Scalar(self: Tensor, value: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(value), value)
     form = fill_Scalar_forms.get(key)
     if form is None:
-        form = fill_Scalar_forms.learn(key, rules.filled(self_, value=value), self_)
+        form = fill_Scalar_forms.learn(key, metas.fill_Scalar(self_, value), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, copying_kernels.fill_with_number(np, self_, value), self_)
@@ -413,7 +402,7 @@ def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(value), value)
     form = fill_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.filled(self_, value=value)
+        plan = metas.fill_Scalar(self_, value)
         fill_Scalar_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -432,7 +421,7 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(value), value)
     form = fill__Scalar_forms.get(key)
     if form is None:
-        plan = rules.filled(self_, value=value)
+        plan = metas.fill_Scalar(self_, value)
         fill__Scalar_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -452,7 +441,7 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, value_.shape, value_.strides, value_.dtype)
     form = fill_Tensor_forms.get(key)
     if form is None:
-        form = fill_Tensor_forms.learn(key, rules.filled(self_, value=value_), self_)
+        form = fill_Tensor_forms.learn(key, metas.fill_Tensor(self_, value_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, copying_kernels.fill_with_element(np, self_, value_), self_, value_)
@@ -468,7 +457,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, value_.shape, value_.strides, value_.dtype)
     form = fill_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.filled(self_, value=value_)
+        plan = metas.fill_Tensor(self_, value_)
         fill_Tensor_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -488,7 +477,7 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, value_.shape, value_.strides, value_.dtype)
     form = fill__Tensor_forms.get(key)
     if form is None:
-        plan = rules.filled(self_, value=value_)
+        plan = metas.fill_Tensor(self_, value_)
         fill__Tensor_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -507,7 +496,7 @@ def zero_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = zero_default_forms.get(key)
     if form is None:
-        form = zero_default_forms.learn(key, rules.overwritten(self_, may_overlap=True), self_)
+        form = zero_default_forms.learn(key, metas.zero_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, copying_kernels.fill_with_zero(np, self_), self_)
@@ -522,7 +511,7 @@ def zero_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = zero_out_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, may_overlap=True)
+        plan = metas.zero_default(self_)
         zero_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -541,7 +530,7 @@ def zero_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = zero__forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, may_overlap=True)
+        plan = metas.zero_default(self_)
         zero__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -561,7 +550,7 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, memory_format)
         form = clone_default_forms.get(key)
         if form is None:
-            form = clone_default_forms.learn(key, rules.like(self_, memory_format=memory_format), self_)
+            form = clone_default_forms.learn(key, metas.clone_default(self_, memory_format), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_ if form.odd else self_.copy(), self_)
@@ -580,7 +569,7 @@ def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> 
         key = (self_.shape, self_.strides, self_.dtype, memory_format)
         form = clone_out_forms.get(key)
         if form is None:
-            plan = rules.like(self_, memory_format=memory_format)
+            plan = metas.clone_default(self_, memory_format)
             clone_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules, wrap_result
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, wrap_result
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import exponentials as exponentials_kernels
 from opwright_kernels import least_squares as least_squares_kernels
 from opwright_kernels import reflections as reflections_kernels
 from opwright_kernels import symmetric_factors as symmetric_factors_kernels
+
+from ..metas import factors as metas
 
 linalg_householder_product_default_forms = KnownForms("TT", reflections_kernels.product_of_reflections, (-1, 0, 1))
 
@@ -22,7 +24,12 @@ def linalg_householder_product_default(input: Tensor, tau: Tensor) -> Tensor:
     key = (input_.shape, input_.strides, input_.dtype, tau_.shape, tau_.strides, tau_.dtype)
     form = linalg_householder_product_default_forms.get(key)
     if form is None:
-        form = linalg_householder_product_default_forms.learn(key, rules.reflections(input_, tau_), input_, tau_)
+        form = linalg_householder_product_default_forms.learn(
+            key,
+            metas.linalg_householder_product_default(input_, tau_),
+            input_,
+            tau_,
+        )
     if form.casts:
         input_, tau_ = cast_operands(form, (input_, tau_))
     return known_result(form, reflections_kernels.product_of_reflections(np, input_, tau_), input_, tau_)
@@ -38,7 +45,7 @@ def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> T
     key = (input_.shape, input_.strides, input_.dtype, tau_.shape, tau_.strides, tau_.dtype)
     form = linalg_householder_product_out_forms.get(key)
     if form is None:
-        plan = rules.reflections(input_, tau_)
+        plan = metas.linalg_householder_product_default(input_, tau_)
         linalg_householder_product_out_forms.learn_plan(key, plan, input_, tau_)
     else:
         plan = Plan(form, (input_, tau_))
@@ -57,8 +64,7 @@ def geqrf_default(self: Tensor) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype)
     form = geqrf_default_forms.get(key)
     if form is None:
-        plan0 = rules.decomposed("torch.geqrf", self_, "m,n", square=False, columns=True)
-        plan1 = rules.decomposed("torch.geqrf", self_, "k", square=False)
+        plan0, plan1 = metas.geqrf_default(self_)
         form = geqrf_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -68,8 +74,7 @@ def geqrf_default(self: Tensor) -> tuple[Tensor, Tensor]:
 
 # geqrf.a(Tensor self, *, Tensor(a!) a, Tensor(b!) tau) -> (Tensor(a!) a, Tensor(b!) tau)
 def geqrf_a(self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("torch.geqrf", self.array, "m,n", square=False, columns=True)
-    plan1 = rules.decomposed("torch.geqrf", self.array, "k", square=False)
+    plan0, plan1 = metas.geqrf_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(a)
     target1 = plan1.target(tau)
@@ -103,7 +108,7 @@ def ormqr_default(self: Tensor, input2: Tensor, input3: Tensor, left: bool, tran
     if form is None:
         form = ormqr_default_forms.learn(
             key,
-            rules.reflected_matrices(self_, input2_, input3_, left),
+            metas.ormqr_default(self_, input2_, input3_, left),
             self_,
             input2_,
             input3_,
@@ -142,7 +147,7 @@ def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpos
     )
     form = ormqr_out_forms.get(key)
     if form is None:
-        plan = rules.reflected_matrices(self_, input2_, input3_, left)
+        plan = metas.ormqr_default(self_, input2_, input3_, left)
         ormqr_out_forms.learn_plan(key, plan, self_, input2_, input3_)
     else:
         plan = Plan(form, (self_, input2_, input3_))
@@ -162,9 +167,7 @@ def linalg_ldl_factor_ex_default(self: Tensor, hermitian: bool, check_errors: bo
     key = (self_.shape, self_.strides, self_.dtype)
     form = linalg_ldl_factor_ex_default_forms.get(key)
     if form is None:
-        plan0 = rules.decomposed("torch.linalg.ldl_factor_ex", self_, "m,n", columns=True)
-        plan1 = rules.decomposed("torch.linalg.ldl_factor_ex", self_, "m", kind="info")
-        plan2 = rules.decomposed("torch.linalg.ldl_factor_ex", self_, "", kind="info")
+        plan0, plan1, plan2 = metas.linalg_ldl_factor_ex_default(self_)
         form = linalg_ldl_factor_ex_default_forms.learn(key, (plan0, plan1, plan2), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -189,9 +192,7 @@ def linalg_ldl_factor_ex_out(
     pivots: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("torch.linalg.ldl_factor_ex", self.array, "m,n", columns=True)
-    plan1 = rules.decomposed("torch.linalg.ldl_factor_ex", self.array, "m", kind="info")
-    plan2 = rules.decomposed("torch.linalg.ldl_factor_ex", self.array, "", kind="info")
+    plan0, plan1, plan2 = metas.linalg_ldl_factor_ex_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(LD)
     target1 = plan1.target(pivots)
@@ -227,7 +228,13 @@ def linalg_ldl_solve_default(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: b
     )
     form = linalg_ldl_solve_default_forms.get(key)
     if form is None:
-        form = linalg_ldl_solve_default_forms.learn(key, rules.ldl_solution(LD_, pivots_, B_), LD_, pivots_, B_)
+        form = linalg_ldl_solve_default_forms.learn(
+            key,
+            metas.linalg_ldl_solve_default(LD_, pivots_, B_),
+            LD_,
+            pivots_,
+            B_,
+        )
     if form.casts:
         LD_, pivots_, B_ = cast_operands(form, (LD_, pivots_, B_))
     return known_result(
@@ -260,7 +267,7 @@ def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool,
     )
     form = linalg_ldl_solve_out_forms.get(key)
     if form is None:
-        plan = rules.ldl_solution(LD_, pivots_, B_)
+        plan = metas.linalg_ldl_solve_default(LD_, pivots_, B_)
         linalg_ldl_solve_out_forms.learn_plan(key, plan, LD_, pivots_, B_)
     else:
         plan = Plan(form, (LD_, pivots_, B_))
@@ -295,7 +302,7 @@ def lu_unpack_default(
     )
     form = lu_unpack_default_forms.get(key)
     if form is None:
-        plan0, plan1, plan2 = rules.lu_unpacked(LU_data_, LU_pivots_, unpack_data, unpack_pivots)
+        plan0, plan1, plan2 = metas.lu_unpack_default(LU_data_, LU_pivots_, unpack_data, unpack_pivots)
         form = lu_unpack_default_forms.learn(key, (plan0, plan1, plan2), LU_data_, LU_pivots_)
     if form[0].casts:
         LU_data_, LU_pivots_ = cast_operands(form[0], (LU_data_, LU_pivots_))
@@ -321,7 +328,7 @@ def lu_unpack_out(
     L: Tensor,
     U: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_unpacked(LU_data.array, LU_pivots.array, unpack_data, unpack_pivots)
+    plan0, plan1, plan2 = metas.lu_unpack_default(LU_data.array, LU_pivots.array, unpack_data, unpack_pivots)
     LU_data_, LU_pivots_ = plan0.operands
     target0 = plan0.target(P)
     target1 = plan1.target(L)
@@ -360,7 +367,7 @@ def linalg_matrix_exp_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = linalg_matrix_exp_default_forms.get(key)
     if form is None:
-        form = linalg_matrix_exp_default_forms.learn(key, rules.exponentials(self_), self_)
+        form = linalg_matrix_exp_default_forms.learn(key, metas.linalg_matrix_exp_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, exponentials_kernels.matrix_exponential(np, self_), self_)
@@ -375,7 +382,7 @@ def linalg_matrix_exp_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = linalg_matrix_exp_out_forms.get(key)
     if form is None:
-        plan = rules.exponentials(self_)
+        plan = metas.linalg_matrix_exp_default(self_)
         linalg_matrix_exp_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

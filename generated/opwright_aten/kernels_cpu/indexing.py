@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, new_result, rules, wrap_result
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, new_result, wrap_result
 from opwright_kernels import indexing as indexing_kernels
 from opwright_kernels import joining as joining_kernels
 from opwright_kernels import rearranging as rearranging_kernels
 from opwright_kernels import scattering as scattering_kernels
+
+from ..metas import indexing as metas
 
 cat_default_forms = KnownForms("LV", joining_kernels.concatenate, (-1, 0, 1))
 
@@ -22,7 +24,7 @@ def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
     form = cat_default_forms.get(key)
     if form is None:
-        form = cat_default_forms.learn(key, rules.cat(tensors_, dim), *tensors_)
+        form = cat_default_forms.learn(key, metas.cat_default(tensors_, dim), *tensors_)
     if form.casts:
         tensors_ = cast_operands(form, tensors_)
     return known_result(form, joining_kernels.concatenate(np, tensors_, dim), *tensors_)
@@ -37,7 +39,7 @@ def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
     form = cat_out_forms.get(key)
     if form is None:
-        plan = rules.cat(tensors_, dim)
+        plan = metas.cat_default(tensors_, dim)
         cat_out_forms.learn_plan(key, plan, *tensors_)
     else:
         plan = Plan(form, tensors_)
@@ -56,7 +58,7 @@ def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
     key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
     form = stack_default_forms.get(key)
     if form is None:
-        form = stack_default_forms.learn(key, rules.stack(tensors_, dim), *tensors_)
+        form = stack_default_forms.learn(key, metas.stack_default(tensors_, dim), *tensors_)
     if form.casts:
         tensors_ = cast_operands(form, tensors_)
     return known_result(form, joining_kernels.stack(np, tensors_, dim), *tensors_)
@@ -71,7 +73,7 @@ def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
     form = stack_out_forms.get(key)
     if form is None:
-        plan = rules.stack(tensors_, dim)
+        plan = metas.stack_default(tensors_, dim)
         stack_out_forms.learn_plan(key, plan, *tensors_)
     else:
         plan = Plan(form, tensors_)
@@ -84,7 +86,7 @@ def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
 def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.index(self.array, indices_)
+    plan = metas.index_Tensor(self.array, indices_)
     self_, indices_ = plan.operands
     return new_result(plan, indexing_kernels.take_at(np, self_, indices_))
 
@@ -92,7 +94,7 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 # index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
 def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.index(self.array, indices_)
+    plan = metas.index_Tensor(self.array, indices_)
     self_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.take_at(np, self_, indices_), target)
@@ -102,7 +104,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.put_at(self.array, indices=indices_, values=values.array)
+    plan = metas.index_put_default(self.array, indices_, values.array)
     (self_,) = plan.operands
     return new_result(plan, indexing_kernels.put_at(np, self_, indices_, values.array, accumulate))
 
@@ -110,7 +112,7 @@ def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.put_at(self.array, indices=indices_, values=values.array)
+    plan = metas.index_put_default(self.array, indices_, values.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -120,7 +122,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.put_at(self.array, indices=indices_, values=values.array)
+    plan = metas.index_put_default(self.array, indices_, values.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -137,7 +139,7 @@ def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
     form = index_select_default_forms.get(key)
     if form is None:
-        form = index_select_default_forms.learn(key, rules.index_select(self_, dim, index_), self_, index_)
+        form = index_select_default_forms.learn(key, metas.index_select_default(self_, dim, index_), self_, index_)
     if form.casts:
         self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, indexing_kernels.index_select(np, self_, dim, index_), self_, index_)
@@ -153,7 +155,7 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
     form = index_select_out_forms.get(key)
     if form is None:
-        plan = rules.index_select(self_, dim, index_)
+        plan = metas.index_select_default(self_, dim, index_)
         index_select_out_forms.learn_plan(key, plan, self_, index_)
     else:
         plan = Plan(form, (self_, index_))
@@ -173,7 +175,7 @@ def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> 
     key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
     form = gather_default_forms.get(key)
     if form is None:
-        form = gather_default_forms.learn(key, rules.gather(self_, dim, index_), self_, index_)
+        form = gather_default_forms.learn(key, metas.gather_default(self_, dim, index_), self_, index_)
     if form.casts:
         self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, indexing_kernels.gather(np, self_, dim, index_, sparse_grad), self_, index_)
@@ -189,7 +191,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
     key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype)
     form = gather_out_forms.get(key)
     if form is None:
-        plan = rules.gather(self_, dim, index_)
+        plan = metas.gather_default(self_, dim, index_)
         gather_out_forms.learn_plan(key, plan, self_, index_)
     else:
         plan = Plan(form, (self_, index_))
@@ -209,7 +211,7 @@ def take_default(self: Tensor, index: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, index_.shape, index_.strides, index_.dtype)
     form = take_default_forms.get(key)
     if form is None:
-        form = take_default_forms.learn(key, rules.taken(self_, index_), self_, index_)
+        form = take_default_forms.learn(key, metas.take_default(self_, index_), self_, index_)
     if form.casts:
         self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, indexing_kernels.take(np, self_, index_), self_, index_)
@@ -225,7 +227,7 @@ def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, index_.shape, index_.strides, index_.dtype)
     form = take_out_forms.get(key)
     if form is None:
-        plan = rules.taken(self_, index_)
+        plan = metas.take_default(self_, index_)
         take_out_forms.learn_plan(key, plan, self_, index_)
     else:
         plan = Plan(form, (self_, index_))
@@ -256,7 +258,7 @@ def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -
     )
     form = put_default_forms.get(key)
     if form is None:
-        form = put_default_forms.learn(key, rules.put(self_, index_, source_), self_, index_, source_)
+        form = put_default_forms.learn(key, metas.put_default(self_, index_, source_), self_, index_, source_)
     if form.casts:
         self_, index_, source_ = cast_operands(form, (self_, index_, source_))
     return known_result(form, scattering_kernels.put(np, self_, index_, source_, accumulate), self_, index_, source_)
@@ -283,7 +285,7 @@ def put_out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool, out: 
     )
     form = put_out_forms.get(key)
     if form is None:
-        plan = rules.put(self_, index_, source_)
+        plan = metas.put_default(self_, index_, source_)
         put_out_forms.learn_plan(key, plan, self_, index_, source_)
     else:
         plan = Plan(form, (self_, index_, source_))
@@ -314,7 +316,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
     )
     form = put__forms.get(key)
     if form is None:
-        plan = rules.put(self_, index_, source_)
+        plan = metas.put_default(self_, index_, source_)
         put__forms.learn_plan(key, plan, self_, index_, source_)
     else:
         plan = Plan(form, (self_, index_, source_))
@@ -346,7 +348,7 @@ def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     )
     form = scatter_src_forms.get(key)
     if form is None:
-        form = scatter_src_forms.learn(key, rules.scattered(self_, dim, index_, src_), self_, index_, src_)
+        form = scatter_src_forms.learn(key, metas.scatter_src(self_, dim, index_, src_), self_, index_, src_)
     if form.casts:
         self_, index_, src_ = cast_operands(form, (self_, index_, src_))
     return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, src_), self_, index_, src_)
@@ -374,7 +376,7 @@ def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Ten
     )
     form = scatter_src_out_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_)
+        plan = metas.scatter_src(self_, dim, index_, src_)
         scatter_src_out_forms.learn_plan(key, plan, self_, index_, src_)
     else:
         plan = Plan(form, (self_, index_, src_))
@@ -406,7 +408,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     )
     form = scatter__src_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_)
+        plan = metas.scatter_src(self_, dim, index_, src_)
         scatter__src_forms.learn_plan(key, plan, self_, index_, src_)
     else:
         plan = Plan(form, (self_, index_, src_))
@@ -426,7 +428,7 @@ def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
     form = scatter_value_forms.get(key)
     if form is None:
-        form = scatter_value_forms.learn(key, rules.scattered(self_, dim, index_, value=value), self_, index_)
+        form = scatter_value_forms.learn(key, metas.scatter_value(self_, dim, index_, value), self_, index_)
     if form.casts:
         self_, index_ = cast_operands(form, (self_, index_))
     return known_result(form, scattering_kernels.scatter(np, self_, dim, index_, value), self_, index_)
@@ -442,7 +444,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
     key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
     form = scatter_value_out_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, value=value)
+        plan = metas.scatter_value(self_, dim, index_, value)
         scatter_value_out_forms.learn_plan(key, plan, self_, index_)
     else:
         plan = Plan(form, (self_, index_))
@@ -462,7 +464,7 @@ def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
     form = scatter__value_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, value=value)
+        plan = metas.scatter_value(self_, dim, index_, value)
         scatter__value_forms.learn_plan(key, plan, self_, index_)
     else:
         plan = Plan(form, (self_, index_))
@@ -497,7 +499,7 @@ def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
     if form is None:
         form = scatter_reduce___forms.learn(
             key,
-            rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply"),
+            metas.scatter_reduce__(self_, dim, index_, src_, reduce),
             self_,
             index_,
             src_,
@@ -536,7 +538,7 @@ def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
     )
     form = scatter_reduce_out_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply")
+        plan = metas.scatter_reduce__(self_, dim, index_, src_, reduce)
         scatter_reduce_out_forms.learn_plan(key, plan, self_, index_, src_)
     else:
         plan = Plan(form, (self_, index_, src_))
@@ -569,7 +571,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     )
     form = scatter__reduce_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="add multiply")
+        plan = metas.scatter_reduce__(self_, dim, index_, src_, reduce)
         scatter__reduce_forms.learn_plan(key, plan, self_, index_, src_)
     else:
         plan = Plan(form, (self_, index_, src_))
@@ -602,7 +604,7 @@ def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, redu
     if form is None:
         form = scatter_value_reduce_forms.learn(
             key,
-            rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply"),
+            metas.scatter_value_reduce(self_, dim, index_, value, reduce),
             self_,
             index_,
         )
@@ -633,7 +635,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
     )
     form = scatter_value_reduce_out_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply")
+        plan = metas.scatter_value_reduce(self_, dim, index_, value, reduce)
         scatter_value_reduce_out_forms.learn_plan(key, plan, self_, index_)
     else:
         plan = Plan(form, (self_, index_))
@@ -664,7 +666,7 @@ def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, red
     )
     form = scatter__value_reduce_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, value=value, reduce=reduce, choices="add multiply")
+        plan = metas.scatter_value_reduce(self_, dim, index_, value, reduce)
         scatter__value_reduce_forms.learn_plan(key, plan, self_, index_)
     else:
         plan = Plan(form, (self_, index_))
@@ -696,7 +698,13 @@ def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> T
     )
     form = scatter_add_default_forms.get(key)
     if form is None:
-        form = scatter_add_default_forms.learn(key, rules.scattered(self_, dim, index_, src_), self_, index_, src_)
+        form = scatter_add_default_forms.learn(
+            key,
+            metas.scatter_add_default(self_, dim, index_, src_),
+            self_,
+            index_,
+            src_,
+        )
     if form.casts:
         self_, index_, src_ = cast_operands(form, (self_, index_, src_))
     return known_result(form, scattering_kernels.scatter_add(np, self_, dim, index_, src_), self_, index_, src_)
@@ -724,7 +732,7 @@ def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Ten
     )
     form = scatter_add_out_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_)
+        plan = metas.scatter_add_default(self_, dim, index_, src_)
         scatter_add_out_forms.learn_plan(key, plan, self_, index_, src_)
     else:
         plan = Plan(form, (self_, index_, src_))
@@ -756,7 +764,7 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     )
     form = scatter_add__forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_)
+        plan = metas.scatter_add_default(self_, dim, index_, src_)
         scatter_add__forms.learn_plan(key, plan, self_, index_, src_)
     else:
         plan = Plan(form, (self_, index_, src_))
@@ -791,7 +799,7 @@ def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
     if form is None:
         form = scatter_reduce_two_forms.learn(
             key,
-            rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin"),
+            metas.scatter_reduce_two(self_, dim, index_, src_, reduce),
             self_,
             index_,
             src_,
@@ -841,7 +849,7 @@ def scatter_reduce_two_out(
     )
     form = scatter_reduce_two_out_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin")
+        plan = metas.scatter_reduce_two(self_, dim, index_, src_, reduce)
         scatter_reduce_two_out_forms.learn_plan(key, plan, self_, index_, src_)
     else:
         plan = Plan(form, (self_, index_, src_))
@@ -878,7 +886,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
     )
     form = scatter_reduce__two_forms.get(key)
     if form is None:
-        plan = rules.scattered(self_, dim, index_, src_, reduce=reduce, choices="sum prod mean amax amin")
+        plan = metas.scatter_reduce_two(self_, dim, index_, src_, reduce)
         scatter_reduce__two_forms.learn_plan(key, plan, self_, index_, src_)
     else:
         plan = Plan(form, (self_, index_, src_))
@@ -917,7 +925,7 @@ def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alp
     if form is None:
         form = index_add_default_forms.learn(
             key,
-            rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha),
+            metas.index_add_default(self_, dim, index_, source_, alpha),
             self_,
             index_,
             source_,
@@ -957,7 +965,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
     )
     form = index_add_out_forms.get(key)
     if form is None:
-        plan = rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha)
+        plan = metas.index_add_default(self_, dim, index_, source_, alpha)
         index_add_out_forms.learn_plan(key, plan, self_, index_, source_)
     else:
         plan = Plan(form, (self_, index_, source_))
@@ -991,7 +999,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any
     )
     form = index_add__forms.get(key)
     if form is None:
-        plan = rules.index_written("index_add", self_, dim, index_, source_, alpha=alpha)
+        plan = metas.index_add_default(self_, dim, index_, source_, alpha)
         index_add__forms.learn_plan(key, plan, self_, index_, source_)
     else:
         plan = Plan(form, (self_, index_, source_))
@@ -1034,7 +1042,7 @@ def index_reduce_default(
     if form is None:
         form = index_reduce_default_forms.learn(
             key,
-            rules.index_written("index_reduce", self_, dim, index_, source_, reduce=reduce, include_self=include_self),
+            metas.index_reduce_default(self_, dim, index_, source_, reduce, include_self),
             self_,
             index_,
             source_,
@@ -1083,15 +1091,7 @@ def index_reduce_out(
     )
     form = index_reduce_out_forms.get(key)
     if form is None:
-        plan = rules.index_written(
-            "index_reduce",
-            self_,
-            dim,
-            index_,
-            source_,
-            reduce=reduce,
-            include_self=include_self,
-        )
+        plan = metas.index_reduce_default(self_, dim, index_, source_, reduce, include_self)
         index_reduce_out_forms.learn_plan(key, plan, self_, index_, source_)
     else:
         plan = Plan(form, (self_, index_, source_))
@@ -1129,15 +1129,7 @@ def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     )
     form = index_reduce__forms.get(key)
     if form is None:
-        plan = rules.index_written(
-            "index_reduce",
-            self_,
-            dim,
-            index_,
-            source_,
-            reduce=reduce,
-            include_self=include_self,
-        )
+        plan = metas.index_reduce_default(self_, dim, index_, source_, reduce, include_self)
         index_reduce__forms.learn_plan(key, plan, self_, index_, source_)
     else:
         plan = Plan(form, (self_, index_, source_))
@@ -1174,7 +1166,7 @@ def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) ->
     if form is None:
         form = index_copy_default_forms.learn(
             key,
-            rules.index_copied(self_, dim, index_, source_),
+            metas.index_copy_default(self_, dim, index_, source_),
             self_,
             index_,
             source_,
@@ -1206,7 +1198,7 @@ def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: T
     )
     form = index_copy_out_forms.get(key)
     if form is None:
-        plan = rules.index_copied(self_, dim, index_, source_)
+        plan = metas.index_copy_default(self_, dim, index_, source_)
         index_copy_out_forms.learn_plan(key, plan, self_, index_, source_)
     else:
         plan = Plan(form, (self_, index_, source_))
@@ -1238,7 +1230,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     )
     form = index_copy__forms.get(key)
     if form is None:
-        plan = rules.index_copied(self_, dim, index_, source_)
+        plan = metas.index_copy_default(self_, dim, index_, source_)
         index_copy__forms.learn_plan(key, plan, self_, index_, source_)
     else:
         plan = Plan(form, (self_, index_, source_))
@@ -1260,7 +1252,7 @@ def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> 
     if form is None:
         form = index_fill_int_Scalar_forms.learn(
             key,
-            rules.index_filled(self_, dim, index_, value),
+            metas.index_fill_int_Scalar(self_, dim, index_, value),
             self_,
             index_,
             value,
@@ -1282,7 +1274,7 @@ def index_fill_int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Any,
     key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
     form = index_fill_int_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.index_filled(self_, dim, index_, value)
+        plan = metas.index_fill_int_Scalar(self_, dim, index_, value)
         index_fill_int_Scalar_out_forms.learn_plan(key, plan, self_, index_, value)
     else:
         plan = Plan(form, (self_, index_, value))
@@ -1302,7 +1294,7 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) ->
     key = (self_.shape, self_.strides, self_.dtype, dim, index_.shape, index_.strides, index_.dtype, type(value), value)
     form = index_fill__int_Scalar_forms.get(key)
     if form is None:
-        plan = rules.index_filled(self_, dim, index_, value)
+        plan = metas.index_fill_int_Scalar(self_, dim, index_, value)
         index_fill__int_Scalar_forms.learn_plan(key, plan, self_, index_, value)
     else:
         plan = Plan(form, (self_, index_, value))
@@ -1336,7 +1328,7 @@ def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) 
     if form is None:
         form = index_fill_int_Tensor_forms.learn(
             key,
-            rules.index_filled(self_, dim, index_, value_),
+            metas.index_fill_int_Tensor(self_, dim, index_, value_),
             self_,
             index_,
             value_,
@@ -1368,7 +1360,7 @@ def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tens
     )
     form = index_fill_int_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.index_filled(self_, dim, index_, value_)
+        plan = metas.index_fill_int_Tensor(self_, dim, index_, value_)
         index_fill_int_Tensor_out_forms.learn_plan(key, plan, self_, index_, value_)
     else:
         plan = Plan(form, (self_, index_, value_))
@@ -1400,7 +1392,7 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
     )
     form = index_fill__int_Tensor_forms.get(key)
     if form is None:
-        plan = rules.index_filled(self_, dim, index_, value_)
+        plan = metas.index_fill_int_Tensor(self_, dim, index_, value_)
         index_fill__int_Tensor_forms.learn_plan(key, plan, self_, index_, value_)
     else:
         plan = Plan(form, (self_, index_, value_))
@@ -1433,7 +1425,7 @@ def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor
     if form is None:
         form = masked_scatter_default_forms.learn(
             key,
-            rules.masked_scattered(self_, mask_, source_),
+            metas.masked_scatter_default(self_, mask_, source_),
             self_,
             mask_,
             source_,
@@ -1464,7 +1456,7 @@ def masked_scatter_out(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) 
     )
     form = masked_scatter_out_forms.get(key)
     if form is None:
-        plan = rules.masked_scattered(self_, mask_, source_)
+        plan = metas.masked_scatter_default(self_, mask_, source_)
         masked_scatter_out_forms.learn_plan(key, plan, self_, mask_, source_)
     else:
         plan = Plan(form, (self_, mask_, source_))
@@ -1495,7 +1487,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     )
     form = masked_scatter__forms.get(key)
     if form is None:
-        plan = rules.masked_scattered(self_, mask_, source_)
+        plan = metas.masked_scatter_default(self_, mask_, source_)
         masked_scatter__forms.learn_plan(key, plan, self_, mask_, source_)
     else:
         plan = Plan(form, (self_, mask_, source_))
@@ -1515,7 +1507,7 @@ def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, mask_.shape, mask_.strides, mask_.dtype, type(value), value)
     form = masked_fill_Scalar_forms.get(key)
     if form is None:
-        form = masked_fill_Scalar_forms.learn(key, rules.masked(self_, mask_, value=value), self_, mask_)
+        form = masked_fill_Scalar_forms.learn(key, metas.masked_fill_Scalar(self_, mask_, value), self_, mask_)
     if form.casts:
         self_, mask_ = cast_operands(form, (self_, mask_))
     return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value), self_, mask_)
@@ -1531,7 +1523,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
     key = (self_.shape, self_.strides, self_.dtype, mask_.shape, mask_.strides, mask_.dtype, type(value), value)
     form = masked_fill_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.masked(self_, mask_, value=value)
+        plan = metas.masked_fill_Scalar(self_, mask_, value)
         masked_fill_Scalar_out_forms.learn_plan(key, plan, self_, mask_)
     else:
         plan = Plan(form, (self_, mask_))
@@ -1551,7 +1543,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, mask_.shape, mask_.strides, mask_.dtype, type(value), value)
     form = masked_fill__Scalar_forms.get(key)
     if form is None:
-        plan = rules.masked(self_, mask_, value=value)
+        plan = metas.masked_fill_Scalar(self_, mask_, value)
         masked_fill__Scalar_forms.learn_plan(key, plan, self_, mask_)
     else:
         plan = Plan(form, (self_, mask_))
@@ -1582,7 +1574,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     )
     form = masked_fill_Tensor_forms.get(key)
     if form is None:
-        form = masked_fill_Tensor_forms.learn(key, rules.masked(self_, mask_, value=value_), self_, mask_)
+        form = masked_fill_Tensor_forms.learn(key, metas.masked_fill_Tensor(self_, mask_, value_), self_, mask_)
     if form.casts:
         self_, mask_ = cast_operands(form, (self_, mask_))
     return known_result(form, indexing_kernels.fill_where(np, self_, mask_, value_), self_, mask_, value_)
@@ -1609,7 +1601,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
     )
     form = masked_fill_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.masked(self_, mask_, value=value_)
+        plan = metas.masked_fill_Tensor(self_, mask_, value_)
         masked_fill_Tensor_out_forms.learn_plan(key, plan, self_, mask_)
     else:
         plan = Plan(form, (self_, mask_))
@@ -1640,7 +1632,7 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     )
     form = masked_fill__Tensor_forms.get(key)
     if form is None:
-        plan = rules.masked(self_, mask_, value=value_)
+        plan = metas.masked_fill_Tensor(self_, mask_, value_)
         masked_fill__Tensor_forms.learn_plan(key, plan, self_, mask_)
     else:
         plan = Plan(form, (self_, mask_))
@@ -1664,7 +1656,7 @@ def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, size)
     form = nonzero_static_default_forms.get(key)
     if form is None:
-        form = nonzero_static_default_forms.learn(key, rules.first_positions(self_, size), self_)
+        form = nonzero_static_default_forms.learn(key, metas.nonzero_static_default(self_, size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, indexing_kernels.first_positions(np, self_, size, fill_value), self_)
@@ -1679,7 +1671,7 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
     key = (self_.shape, self_.strides, self_.dtype, size)
     form = nonzero_static_out_forms.get(key)
     if form is None:
-        plan = rules.first_positions(self_, size)
+        plan = metas.nonzero_static_default(self_, size)
         nonzero_static_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1698,7 +1690,7 @@ def tril_default(self: Tensor, diagonal: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = tril_default_forms.get(key)
     if form is None:
-        form = tril_default_forms.learn(key, rules.triangle(self_), self_)
+        form = tril_default_forms.learn(key, metas.tril_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.lower_triangle(np, self_, diagonal), self_)
@@ -1713,7 +1705,7 @@ def tril_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = tril_out_forms.get(key)
     if form is None:
-        plan = rules.triangle(self_)
+        plan = metas.tril_default(self_)
         tril_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1732,7 +1724,7 @@ def tril_(self: Tensor, diagonal: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = tril__forms.get(key)
     if form is None:
-        plan = rules.triangle(self_)
+        plan = metas.tril_default(self_)
         tril__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1751,7 +1743,7 @@ def triu_default(self: Tensor, diagonal: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = triu_default_forms.get(key)
     if form is None:
-        form = triu_default_forms.learn(key, rules.triangle(self_), self_)
+        form = triu_default_forms.learn(key, metas.triu_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.upper_triangle(np, self_, diagonal), self_)
@@ -1766,7 +1758,7 @@ def triu_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = triu_out_forms.get(key)
     if form is None:
-        plan = rules.triangle(self_)
+        plan = metas.triu_default(self_)
         triu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1785,7 +1777,7 @@ def triu_(self: Tensor, diagonal: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = triu__forms.get(key)
     if form is None:
-        plan = rules.triangle(self_)
+        plan = metas.triu_default(self_)
         triu__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

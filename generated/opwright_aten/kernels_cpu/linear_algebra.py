@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, results_of, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, results_of
 from opwright_kernels import bags as bags_kernels
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import linear_algebra as linear_algebra_kernels
+
+from ..metas import linear_algebra as metas
 
 mm_default_forms = KnownForms("TT", linear_algebra_kernels.matrix_product, (-1, 0, 1))
 
@@ -22,12 +24,7 @@ def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
     form = mm_default_forms.get(key)
     if form is None:
-        form = mm_default_forms.learn(
-            key,
-            rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False),
-            self_,
-            mat2_,
-        )
+        form = mm_default_forms.learn(key, metas.mm_default(self_, mat2_), self_, mat2_)
     if form.casts:
         self_, mat2_ = cast_operands(form, (self_, mat2_))
     return known_result(form, linear_algebra_kernels.matrix_product(np, self_, mat2_), self_, mat2_)
@@ -43,7 +40,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
     form = mm_out_forms.get(key)
     if form is None:
-        plan = rules.gufunc("(m,k),(k,n)->(m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
+        plan = metas.mm_default(self_, mat2_)
         mm_out_forms.learn_plan(key, plan, self_, mat2_)
     else:
         plan = Plan(form, (self_, mat2_))
@@ -63,12 +60,7 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
     form = bmm_default_forms.get(key)
     if form is None:
-        form = bmm_default_forms.learn(
-            key,
-            rules.gufunc("(b,m,k),(b,k,n)->(b,m,n)", self_, mat2_, accepts="integer floating complex", batched=False),
-            self_,
-            mat2_,
-        )
+        form = bmm_default_forms.learn(key, metas.bmm_default(self_, mat2_), self_, mat2_)
     if form.casts:
         self_, mat2_ = cast_operands(form, (self_, mat2_))
     return known_result(form, linear_algebra_kernels.matrix_product(np, self_, mat2_), self_, mat2_)
@@ -84,7 +76,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, mat2_.shape, mat2_.strides, mat2_.dtype)
     form = bmm_out_forms.get(key)
     if form is None:
-        plan = rules.gufunc("(b,m,k),(b,k,n)->(b,m,n)", self_, mat2_, accepts="integer floating complex", batched=False)
+        plan = metas.bmm_default(self_, mat2_)
         bmm_out_forms.learn_plan(key, plan, self_, mat2_)
     else:
         plan = Plan(form, (self_, mat2_))
@@ -104,12 +96,7 @@ def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
     form = mv_default_forms.get(key)
     if form is None:
-        form = mv_default_forms.learn(
-            key,
-            rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False),
-            self_,
-            vec_,
-        )
+        form = mv_default_forms.learn(key, metas.mv_default(self_, vec_), self_, vec_)
     if form.casts:
         self_, vec_ = cast_operands(form, (self_, vec_))
     return known_result(form, linear_algebra_kernels.matrix_product(np, self_, vec_), self_, vec_)
@@ -125,7 +112,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, vec_.shape, vec_.strides, vec_.dtype)
     form = mv_out_forms.get(key)
     if form is None:
-        plan = rules.gufunc("(m,k),(k)->(m)", self_, vec_, accepts="integer floating complex", batched=False)
+        plan = metas.mv_default(self_, vec_)
         mv_out_forms.learn_plan(key, plan, self_, vec_)
     else:
         plan = Plan(form, (self_, vec_))
@@ -146,12 +133,7 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, tensor_.shape, tensor_.strides, tensor_.dtype)
         form = dot_default_forms.get(key)
         if form is None:
-            form = dot_default_forms.learn(
-                key,
-                rules.gufunc("(n),(n)->()", self_, tensor_, accepts="integer floating complex", batched=False),
-                self_,
-                tensor_,
-            )
+            form = dot_default_forms.learn(key, metas.dot_default(self_, tensor_), self_, tensor_)
         if form.casts:
             self_, tensor_ = cast_operands(form, (self_, tensor_))
         return known_result(form, np.dot(self_, tensor_), self_, tensor_)
@@ -171,7 +153,7 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, tensor_.shape, tensor_.strides, tensor_.dtype)
         form = dot_out_forms.get(key)
         if form is None:
-            plan = rules.gufunc("(n),(n)->()", self_, tensor_, accepts="integer floating complex", batched=False)
+            plan = metas.dot_default(self_, tensor_)
             dot_out_forms.learn_plan(key, plan, self_, tensor_)
         else:
             plan = Plan(form, (self_, tensor_))
@@ -195,12 +177,7 @@ def vdot_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = vdot_default_forms.get(key)
         if form is None:
-            form = vdot_default_forms.learn(
-                key,
-                rules.gufunc("(n),(n)->()", self_, other_, accepts="integer floating complex", batched=False),
-                self_,
-                other_,
-            )
+            form = vdot_default_forms.learn(key, metas.vdot_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.vdot(self_, other_), self_, other_)
@@ -220,7 +197,7 @@ def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = vdot_out_forms.get(key)
         if form is None:
-            plan = rules.gufunc("(n),(n)->()", self_, other_, accepts="integer floating complex", batched=False)
+            plan = metas.vdot_default(self_, other_)
             vdot_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -243,7 +220,7 @@ def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, dim)
     form = linalg_cross_default_forms.get(key)
     if form is None:
-        form = linalg_cross_default_forms.learn(key, rules.cross(self_, other_, dim), self_, other_)
+        form = linalg_cross_default_forms.learn(key, metas.linalg_cross_default(self_, other_, dim), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, linear_algebra_kernels.cross_product(np, self_, other_, dim), self_, other_)
@@ -259,7 +236,7 @@ def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, dim)
     form = linalg_cross_out_forms.get(key)
     if form is None:
-        plan = rules.cross(self_, other_, dim)
+        plan = metas.linalg_cross_default(self_, other_, dim)
         linalg_cross_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -296,7 +273,7 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: An
     if form is None:
         form = addmm_default_forms.learn(
             key,
-            rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha),
+            metas.addmm_default(self_, mat1_, mat2_, beta, alpha),
             self_,
             mat1_,
             mat2_,
@@ -337,7 +314,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, o
     )
     form = addmm_out_forms.get(key)
     if form is None:
-        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
+        plan = metas.addmm_default(self_, mat1_, mat2_, beta, alpha)
         addmm_out_forms.learn_plan(key, plan, self_, mat1_, mat2_)
     else:
         plan = Plan(form, (self_, mat1_, mat2_))
@@ -372,7 +349,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> T
     )
     form = addmm__forms.get(key)
     if form is None:
-        plan = rules.added_product("(m,k),(k,n)->(m,n)", self_, mat1_, mat2_, beta, alpha)
+        plan = metas.addmm_default(self_, mat1_, mat2_, beta, alpha)
         addmm__forms.learn_plan(key, plan, self_, mat1_, mat2_)
     else:
         plan = Plan(form, (self_, mat1_, mat2_))
@@ -407,13 +384,7 @@ def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any)
     )
     form = addmv_default_forms.get(key)
     if form is None:
-        form = addmv_default_forms.learn(
-            key,
-            rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha),
-            self_,
-            mat_,
-            vec_,
-        )
+        form = addmv_default_forms.learn(key, metas.addmv_default(self_, mat_, vec_, beta, alpha), self_, mat_, vec_)
     if form.casts:
         self_, mat_, vec_ = cast_operands(form, (self_, mat_, vec_))
     return known_result(form, linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha), self_, mat_, vec_)
@@ -444,7 +415,7 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out
     )
     form = addmv_out_forms.get(key)
     if form is None:
-        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
+        plan = metas.addmv_default(self_, mat_, vec_, beta, alpha)
         addmv_out_forms.learn_plan(key, plan, self_, mat_, vec_)
     else:
         plan = Plan(form, (self_, mat_, vec_))
@@ -479,7 +450,7 @@ def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Ten
     )
     form = addmv__forms.get(key)
     if form is None:
-        plan = rules.added_product("(m,k),(k)->(m)", self_, mat_, vec_, beta, alpha)
+        plan = metas.addmv_default(self_, mat_, vec_, beta, alpha)
         addmv__forms.learn_plan(key, plan, self_, mat_, vec_)
     else:
         plan = Plan(form, (self_, mat_, vec_))
@@ -516,7 +487,7 @@ def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alp
     if form is None:
         form = baddbmm_default_forms.learn(
             key,
-            rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha),
+            metas.baddbmm_default(self_, batch1_, batch2_, beta, alpha),
             self_,
             batch1_,
             batch2_,
@@ -557,7 +528,7 @@ def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: 
     )
     form = baddbmm_out_forms.get(key)
     if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
+        plan = metas.baddbmm_default(self_, batch1_, batch2_, beta, alpha)
         baddbmm_out_forms.learn_plan(key, plan, self_, batch1_, batch2_)
     else:
         plan = Plan(form, (self_, batch1_, batch2_))
@@ -595,7 +566,7 @@ def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any
     )
     form = baddbmm__forms.get(key)
     if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self_, batch1_, batch2_, beta, alpha)
+        plan = metas.baddbmm_default(self_, batch1_, batch2_, beta, alpha)
         baddbmm__forms.learn_plan(key, plan, self_, batch1_, batch2_)
     else:
         plan = Plan(form, (self_, batch1_, batch2_))
@@ -635,7 +606,7 @@ def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alph
     if form is None:
         form = addbmm_default_forms.learn(
             key,
-            rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha),
+            metas.addbmm_default(self_, batch1_, batch2_, beta, alpha),
             self_,
             batch1_,
             batch2_,
@@ -676,7 +647,7 @@ def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: A
     )
     form = addbmm_out_forms.get(key)
     if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
+        plan = metas.addbmm_default(self_, batch1_, batch2_, beta, alpha)
         addbmm_out_forms.learn_plan(key, plan, self_, batch1_, batch2_)
     else:
         plan = Plan(form, (self_, batch1_, batch2_))
@@ -714,7 +685,7 @@ def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any)
     )
     form = addbmm__forms.get(key)
     if form is None:
-        plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self_, batch1_, batch2_, beta, alpha)
+        plan = metas.addbmm_default(self_, batch1_, batch2_, beta, alpha)
         addbmm__forms.learn_plan(key, plan, self_, batch1_, batch2_)
     else:
         plan = Plan(form, (self_, batch1_, batch2_))
@@ -752,7 +723,7 @@ def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any
     )
     form = addr_default_forms.get(key)
     if form is None:
-        form = addr_default_forms.learn(key, rules.added_outer(self_, vec1_, vec2_, beta, alpha), self_, vec1_, vec2_)
+        form = addr_default_forms.learn(key, metas.addr_default(self_, vec1_, vec2_, beta, alpha), self_, vec1_, vec2_)
     if form.casts:
         self_, vec1_, vec2_ = cast_operands(form, (self_, vec1_, vec2_))
     return known_result(
@@ -789,7 +760,7 @@ def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, ou
     )
     form = addr_out_forms.get(key)
     if form is None:
-        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
+        plan = metas.addr_default(self_, vec1_, vec2_, beta, alpha)
         addr_out_forms.learn_plan(key, plan, self_, vec1_, vec2_)
     else:
         plan = Plan(form, (self_, vec1_, vec2_))
@@ -824,7 +795,7 @@ def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Te
     )
     form = addr__forms.get(key)
     if form is None:
-        plan = rules.added_outer(self_, vec1_, vec2_, beta, alpha)
+        plan = metas.addr_default(self_, vec1_, vec2_, beta, alpha)
         addr__forms.learn_plan(key, plan, self_, vec1_, vec2_)
     else:
         plan = Plan(form, (self_, vec1_, vec2_))
@@ -844,7 +815,7 @@ def trace_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = trace_default_forms.get(key)
         if form is None:
-            form = trace_default_forms.learn(key, rules.trace(self_), self_)
+            form = trace_default_forms.learn(key, metas.trace_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.trace(self_), self_)
@@ -863,7 +834,7 @@ def trace_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = trace_out_forms.get(key)
         if form is None:
-            plan = rules.trace(self_)
+            plan = metas.trace_default(self_)
             trace_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -890,8 +861,7 @@ def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor
     key = (A_.shape, A_.strides, A_.dtype)
     form = linalg_inv_ex_default_forms.get(key)
     if form is None:
-        plan0 = rules.decomposed("linalg.inv", A_, "m,n", columns=True)
-        plan1 = rules.decomposed("linalg.inv", A_, "", kind="info")
+        plan0, plan1 = metas.linalg_inv_ex_default(A_)
         form = linalg_inv_ex_default_forms.learn(key, (plan0, plan1), A_)
     if form[0].casts:
         (A_,) = cast_operands(form[0], (A_,))
@@ -902,8 +872,7 @@ def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor
 # linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
 #     inverse, Tensor(b!) info)
 def linalg_inv_ex_inverse(A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
-    plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
+    plan0, plan1 = metas.linalg_inv_ex_default(A.array)
     (A_,) = plan0.operands
     target0 = plan0.target(inverse)
     target1 = plan1.target(info)
@@ -929,10 +898,7 @@ def _linalg_solve_ex_default(
     key = (A_.shape, A_.strides, A_.dtype, B_.shape, B_.strides, B_.dtype, left)
     form = _linalg_solve_ex_default_forms.get(key)
     if form is None:
-        plan0 = rules.solution("linalg.solve", A_, B_, left, vectors=True, rows=not left)
-        plan1 = rules.decomposed("linalg.solve", A_, "m,n", columns=True)
-        plan2 = rules.decomposed("linalg.solve", A_, "m", kind="info")
-        plan3 = rules.decomposed("linalg.solve", A_, "", kind="info")
+        plan0, plan1, plan2, plan3 = metas._linalg_solve_ex_default(A_, B_, left)
         form = _linalg_solve_ex_default_forms.learn(key, (plan0, plan1, plan2, plan3), A_, B_)
     if form[0].casts:
         A_, B_ = cast_operands(form[0], (A_, B_))
@@ -961,10 +927,7 @@ def _linalg_solve_ex_result(
     pivots: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    plan0 = rules.solution("linalg.solve", A.array, B.array, left, vectors=True, rows=not left)
-    plan1 = rules.decomposed("linalg.solve", A.array, "m,n", columns=True)
-    plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
-    plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
+    plan0, plan1, plan2, plan3 = metas._linalg_solve_ex_default(A.array, B.array, left)
     A_, B_ = plan0.operands
     target0 = plan0.target(result_)
     target1 = plan1.target(LU)
@@ -995,7 +958,7 @@ def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: 
     if form is None:
         form = linalg_solve_triangular_default_forms.learn(
             key,
-            rules.solution("linalg.solve_triangular", self_, B_, left),
+            metas.linalg_solve_triangular_default(self_, B_, left),
             self_,
             B_,
         )
@@ -1027,7 +990,7 @@ def linalg_solve_triangular_out(
     key = (self_.shape, self_.strides, self_.dtype, B_.shape, B_.strides, B_.dtype, left)
     form = linalg_solve_triangular_out_forms.get(key)
     if form is None:
-        plan = rules.solution("linalg.solve_triangular", self_, B_, left)
+        plan = metas.linalg_solve_triangular_default(self_, B_, left)
         linalg_solve_triangular_out_forms.learn_plan(key, plan, self_, B_)
     else:
         plan = Plan(form, (self_, B_))
@@ -1056,8 +1019,7 @@ def triangular_solve_default(
     key = (self_.shape, self_.strides, self_.dtype, A_.shape, A_.strides, A_.dtype)
     form = triangular_solve_default_forms.get(key)
     if form is None:
-        plan0 = rules.solution("triangular_solve", A_, self_)
-        plan1 = rules.coefficients("triangular_solve", A_, self_)
+        plan0, plan1 = metas.triangular_solve_default(self_, A_)
         form = triangular_solve_default_forms.learn(key, (plan0, plan1), A_, self_)
     if form[0].casts:
         A_, self_ = cast_operands(form[0], (A_, self_))
@@ -1079,8 +1041,7 @@ def triangular_solve_X(
     X: Tensor,
     M: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.solution("triangular_solve", A.array, self.array)
-    plan1 = rules.coefficients("triangular_solve", A.array, self.array)
+    plan0, plan1 = metas.triangular_solve_default(self.array, A.array)
     A_, self_ = plan0.operands
     target0 = plan0.target(X)
     target1 = plan1.target(M)
@@ -1103,7 +1064,7 @@ def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, input2_.shape, input2_.strides, input2_.dtype)
     form = cholesky_solve_default_forms.get(key)
     if form is None:
-        form = cholesky_solve_default_forms.learn(key, rules.solution("cholesky_solve", input2_, self_), input2_, self_)
+        form = cholesky_solve_default_forms.learn(key, metas.cholesky_solve_default(self_, input2_), input2_, self_)
     if form.casts:
         input2_, self_ = cast_operands(form, (input2_, self_))
     return known_result(form, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), self_, input2_)
@@ -1119,7 +1080,7 @@ def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -
     key = (self_.shape, self_.strides, self_.dtype, input2_.shape, input2_.strides, input2_.dtype)
     form = cholesky_solve_out_forms.get(key)
     if form is None:
-        plan = rules.solution("cholesky_solve", input2_, self_)
+        plan = metas.cholesky_solve_default(self_, input2_)
         cholesky_solve_out_forms.learn_plan(key, plan, input2_, self_)
     else:
         plan = Plan(form, (input2_, self_))
@@ -1138,11 +1099,7 @@ def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = cholesky_inverse_default_forms.get(key)
     if form is None:
-        form = cholesky_inverse_default_forms.learn(
-            key,
-            rules.decomposed("cholesky_inverse", self_, "m,n", columns=True),
-            self_,
-        )
+        form = cholesky_inverse_default_forms.learn(key, metas.cholesky_inverse_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, decompositions_kernels.inverse_of_cholesky(np, self_, upper), self_)
@@ -1157,7 +1114,7 @@ def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = cholesky_inverse_out_forms.get(key)
     if form is None:
-        plan = rules.decomposed("cholesky_inverse", self_, "m,n", columns=True)
+        plan = metas.cholesky_inverse_default(self_)
         cholesky_inverse_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1189,7 +1146,13 @@ def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, a
     )
     form = linalg_lu_solve_default_forms.get(key)
     if form is None:
-        form = linalg_lu_solve_default_forms.learn(key, rules.lu_solution(LU_, pivots_, B_, left), LU_, pivots_, B_)
+        form = linalg_lu_solve_default_forms.learn(
+            key,
+            metas.linalg_lu_solve_default(LU_, pivots_, B_, left),
+            LU_,
+            pivots_,
+            B_,
+        )
     if form.casts:
         LU_, pivots_, B_ = cast_operands(form, (LU_, pivots_, B_))
     return known_result(
@@ -1224,7 +1187,7 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
     )
     form = linalg_lu_solve_out_forms.get(key)
     if form is None:
-        plan = rules.lu_solution(LU_, pivots_, B_, left)
+        plan = metas.linalg_lu_solve_default(LU_, pivots_, B_, left)
         linalg_lu_solve_out_forms.learn_plan(key, plan, LU_, pivots_, B_)
     else:
         plan = Plan(form, (LU_, pivots_, B_))
@@ -1243,9 +1206,7 @@ def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     key = (A_.shape, A_.strides, A_.dtype)
     form = _linalg_det_default_forms.get(key)
     if form is None:
-        plan0 = rules.decomposed("linalg.det", A_, "")
-        plan1 = rules.decomposed("linalg.det", A_, "m,n", columns=True)
-        plan2 = rules.decomposed("linalg.det", A_, "m", kind="info")
+        plan0, plan1, plan2 = metas._linalg_det_default(A_)
         form = _linalg_det_default_forms.learn(key, (plan0, plan1, plan2), A_)
     if form[0].casts:
         (A_,) = cast_operands(form[0], (A_,))
@@ -1256,9 +1217,7 @@ def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 # _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
 #     Tensor(b!) LU, Tensor(c!) pivots)
 def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.det", A.array, "")
-    plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
-    plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
+    plan0, plan1, plan2 = metas._linalg_det_default(A.array)
     (A_,) = plan0.operands
     target0 = plan0.target(result_)
     target1 = plan1.target(LU)
@@ -1279,10 +1238,7 @@ def _linalg_slogdet_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     key = (A_.shape, A_.strides, A_.dtype)
     form = _linalg_slogdet_default_forms.get(key)
     if form is None:
-        plan0 = rules.decomposed("linalg.slogdet", A_, "")
-        plan1 = rules.decomposed("linalg.slogdet", A_, "", kind="real")
-        plan2 = rules.decomposed("linalg.slogdet", A_, "m,n", columns=True)
-        plan3 = rules.decomposed("linalg.slogdet", A_, "m", kind="info")
+        plan0, plan1, plan2, plan3 = metas._linalg_slogdet_default(A_)
         form = _linalg_slogdet_default_forms.learn(key, (plan0, plan1, plan2, plan3), A_)
     if form[0].casts:
         (A_,) = cast_operands(form[0], (A_,))
@@ -1304,10 +1260,7 @@ def _linalg_slogdet_sign(
     LU: Tensor,
     pivots: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.slogdet", A.array, "")
-    plan1 = rules.decomposed("linalg.slogdet", A.array, "", kind="real")
-    plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
-    plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
+    plan0, plan1, plan2, plan3 = metas._linalg_slogdet_default(A.array)
     (A_,) = plan0.operands
     target0 = plan0.target(sign)
     target1 = plan1.target(logabsdet)
@@ -1330,7 +1283,7 @@ def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> t
     key = (A_.shape, A_.strides, A_.dtype, pivot)
     form = linalg_lu_factor_ex_default_forms.get(key)
     if form is None:
-        plan0, plan1, plan2 = rules.lu_factors(A_, pivot)
+        plan0, plan1, plan2 = metas.linalg_lu_factor_ex_default(A_, pivot)
         form = linalg_lu_factor_ex_default_forms.learn(key, (plan0, plan1, plan2), A_)
     if form[0].casts:
         (A_,) = cast_operands(form[0], (A_,))
@@ -1348,7 +1301,7 @@ def linalg_lu_factor_ex_out(
     pivots: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
+    plan0, plan1, plan2 = metas.linalg_lu_factor_ex_default(A.array, pivot)
     (A_,) = plan0.operands
     target0 = plan0.target(LU)
     target1 = plan1.target(pivots)
@@ -1369,7 +1322,7 @@ def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     key = (A_.shape, A_.strides, A_.dtype, pivot)
     form = linalg_lu_default_forms.get(key)
     if form is None:
-        plan0, plan1, plan2 = rules.lu_parts(A_, pivot)
+        plan0, plan1, plan2 = metas.linalg_lu_default(A_, pivot)
         form = linalg_lu_default_forms.learn(key, (plan0, plan1, plan2), A_)
     if form[0].casts:
         (A_,) = cast_operands(form[0], (A_,))
@@ -1380,7 +1333,7 @@ def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
 # linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
 #     Tensor(b!) L, Tensor(c!) U)
 def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
+    plan0, plan1, plan2 = metas.linalg_lu_default(A.array, pivot)
     (A_,) = plan0.operands
     target0 = plan0.target(P)
     target1 = plan1.target(L)
@@ -1401,8 +1354,7 @@ def linalg_cholesky_ex_default(self: Tensor, upper: bool, check_errors: bool) ->
     key = (self_.shape, self_.strides, self_.dtype)
     form = linalg_cholesky_ex_default_forms.get(key)
     if form is None:
-        plan0 = rules.decomposed("linalg.cholesky", self_, "m,n", columns=True)
-        plan1 = rules.decomposed("linalg.cholesky", self_, "", kind="info")
+        plan0, plan1 = metas.linalg_cholesky_ex_default(self_)
         form = linalg_cholesky_ex_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -1419,8 +1371,7 @@ def linalg_cholesky_ex_L(
     L: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
-    plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
+    plan0, plan1 = metas.linalg_cholesky_ex_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(L)
     target1 = plan1.target(info)
@@ -1439,7 +1390,7 @@ def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     key = (A_.shape, A_.strides, A_.dtype, mode)
     form = linalg_qr_default_forms.get(key)
     if form is None:
-        plan0, plan1 = rules.qr(A_, mode)
+        plan0, plan1 = metas.linalg_qr_default(A_, mode)
         form = linalg_qr_default_forms.learn(key, (plan0, plan1), A_)
     if form[0].casts:
         (A_,) = cast_operands(form[0], (A_,))
@@ -1449,7 +1400,7 @@ def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
 
 # linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
 def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = rules.qr(A.array, mode)
+    plan0, plan1 = metas.linalg_qr_default(A.array, mode)
     (A_,) = plan0.operands
     target0 = plan0.target(Q)
     target1 = plan1.target(R)
@@ -1468,12 +1419,7 @@ def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor,
     key = (A_.shape, A_.strides, A_.dtype, UPLO, compute_v)
     form = _linalg_eigh_default_forms.get(key)
     if form is None:
-        plan0 = rules.hermitian_values(A_, UPLO)
-        plan1 = (
-            rules.decomposed("linalg.eigh", A_, "m,n", columns=True)
-            if compute_v
-            else rules.not_computed("linalg.eigh", A_)
-        )
+        plan0, plan1 = metas._linalg_eigh_default(A_, UPLO, compute_v)
         form = _linalg_eigh_default_forms.learn(key, (plan0, plan1), A_)
     if form[0].casts:
         (A_,) = cast_operands(form[0], (A_,))
@@ -1490,12 +1436,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.hermitian_values(A.array, UPLO)
-    plan1 = (
-        rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
-        if compute_v
-        else rules.not_computed("linalg.eigh", A.array)
-    )
+    plan0, plan1 = metas._linalg_eigh_default(A.array, UPLO, compute_v)
     (A_,) = plan0.operands
     target0 = plan0.target(eigenvalues)
     target1 = plan1.target(eigenvectors)
@@ -1514,8 +1455,7 @@ def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype)
     form = linalg_eig_default_forms.get(key)
     if form is None:
-        plan0 = rules.decomposed("linalg.eig", self_, "m", kind="complex")
-        plan1 = rules.decomposed("linalg.eig", self_, "m,n", kind="complex", columns=True)
+        plan0, plan1 = metas.linalg_eig_default(self_)
         form = linalg_eig_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -1526,8 +1466,7 @@ def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
 # linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
 #     Tensor(b!) eigenvectors)
 def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
-    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
+    plan0, plan1 = metas.linalg_eig_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(eigenvalues)
     target1 = plan1.target(eigenvectors)
@@ -1546,7 +1485,7 @@ def _linalg_eigvals(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = _linalg_eigvals_forms.get(key)
     if form is None:
-        form = _linalg_eigvals_forms.learn(key, rules.decomposed("linalg.eigvals", self_, "m", kind="complex"), self_)
+        form = _linalg_eigvals_forms.learn(key, metas._linalg_eigvals(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, decompositions_kernels.eigvals(np, self_), self_)
@@ -1567,7 +1506,7 @@ def _linalg_svd_default(
     key = (A_.shape, A_.strides, A_.dtype, full_matrices, compute_uv, driver)
     form = _linalg_svd_default_forms.get(key)
     if form is None:
-        plan0, plan1, plan2 = rules.svd(A_, full_matrices, compute_uv, driver)
+        plan0, plan1, plan2 = metas._linalg_svd_default(A_, full_matrices, compute_uv, driver)
         form = _linalg_svd_default_forms.learn(key, (plan0, plan1, plan2), A_)
     if form[0].casts:
         (A_,) = cast_operands(form[0], (A_,))
@@ -1589,7 +1528,7 @@ def _linalg_svd_U(
     S: Tensor,
     Vh: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
+    plan0, plan1, plan2 = metas._linalg_svd_default(A.array, full_matrices, compute_uv, driver)
     (A_,) = plan0.operands
     target0 = plan0.target(U)
     target1 = plan1.target(S)
@@ -1613,7 +1552,7 @@ def _pdist_forward_default(self: Tensor, p: float) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = _pdist_forward_default_forms.get(key)
     if form is None:
-        form = _pdist_forward_default_forms.learn(key, rules.pair_distances(self_, p), self_)
+        form = _pdist_forward_default_forms.learn(key, metas._pdist_forward_default(self_, p), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bags_kernels.pair_distances(np, self_, p), self_)
@@ -1628,7 +1567,7 @@ def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = _pdist_forward_out_forms.get(key)
     if form is None:
-        plan = rules.pair_distances(self_, p)
+        plan = metas._pdist_forward_default(self_, p)
         _pdist_forward_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1648,7 +1587,7 @@ def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int |
     key = (x1_.shape, x1_.strides, x1_.dtype, x2_.shape, x2_.strides, x2_.dtype, type(p), p)
     form = _cdist_forward_default_forms.get(key)
     if form is None:
-        form = _cdist_forward_default_forms.learn(key, rules.distances(x1_, x2_, p), x1_, x2_)
+        form = _cdist_forward_default_forms.learn(key, metas._cdist_forward_default(x1_, x2_, p), x1_, x2_)
     if form.casts:
         x1_, x2_ = cast_operands(form, (x1_, x2_))
     return known_result(form, linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode), x1_, x2_)
@@ -1664,7 +1603,7 @@ def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | Non
     key = (x1_.shape, x1_.strides, x1_.dtype, x2_.shape, x2_.strides, x2_.dtype, type(p), p)
     form = _cdist_forward_out_forms.get(key)
     if form is None:
-        plan = rules.distances(x1_, x2_, p)
+        plan = metas._cdist_forward_default(x1_, x2_, p)
         _cdist_forward_out_forms.learn_plan(key, plan, x1_, x2_)
     else:
         plan = Plan(form, (x1_, x2_))

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of
 from opwright_kernels import alignments as alignments_kernels
 from opwright_kernels import losses as losses_kernels
+
+from ..metas import losses as metas
 
 mse_loss_default_forms = KnownForms("TTV", losses_kernels.mse_loss, (-1, 0, 1, 2))
 
@@ -21,7 +23,7 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, target__.shape, target__.strides, target__.dtype, reduction)
     form = mse_loss_default_forms.get(key)
     if form is None:
-        form = mse_loss_default_forms.learn(key, rules.loss(self_, target__, reduction), self_, target__)
+        form = mse_loss_default_forms.learn(key, metas.mse_loss_default(self_, target__, reduction), self_, target__)
     if form.casts:
         self_, target__ = cast_operands(form, (self_, target__))
     return known_result(form, losses_kernels.mse_loss(np, self_, target__, reduction), self_, target__)
@@ -37,7 +39,7 @@ def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> 
     key = (self_.shape, self_.strides, self_.dtype, target__.shape, target__.strides, target__.dtype, reduction)
     form = mse_loss_out_forms.get(key)
     if form is None:
-        plan = rules.loss(self_, target__, reduction)
+        plan = metas.mse_loss_default(self_, target__, reduction)
         mse_loss_out_forms.learn_plan(key, plan, self_, target__)
     else:
         plan = Plan(form, (self_, target__))
@@ -69,7 +71,7 @@ def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: 
     if form is None:
         form = smooth_l1_loss_default_forms.learn(
             key,
-            rules.smooth_l1_loss(self_, target__, reduction, beta),
+            metas.smooth_l1_loss_default(self_, target__, reduction, beta),
             self_,
             target__,
         )
@@ -98,7 +100,7 @@ def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: floa
     )
     form = smooth_l1_loss_out_forms.get(key)
     if form is None:
-        plan = rules.smooth_l1_loss(self_, target__, reduction, beta)
+        plan = metas.smooth_l1_loss_default(self_, target__, reduction, beta)
         smooth_l1_loss_out_forms.learn_plan(key, plan, self_, target__)
     else:
         plan = Plan(form, (self_, target__))
@@ -128,7 +130,12 @@ def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: flo
     )
     form = huber_loss_default_forms.get(key)
     if form is None:
-        form = huber_loss_default_forms.learn(key, rules.huber_loss(self_, target__, reduction, delta), self_, target__)
+        form = huber_loss_default_forms.learn(
+            key,
+            metas.huber_loss_default(self_, target__, reduction, delta),
+            self_,
+            target__,
+        )
     if form.casts:
         self_, target__ = cast_operands(form, (self_, target__))
     return known_result(form, losses_kernels.huber_loss(np, self_, target__, reduction, delta), self_, target__)
@@ -154,7 +161,7 @@ def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, 
     )
     form = huber_loss_out_forms.get(key)
     if form is None:
-        plan = rules.huber_loss(self_, target__, reduction, delta)
+        plan = metas.huber_loss_default(self_, target__, reduction, delta)
         huber_loss_out_forms.learn_plan(key, plan, self_, target__)
     else:
         plan = Plan(form, (self_, target__))
@@ -186,7 +193,7 @@ def binary_cross_entropy_default(self: Tensor, target_: Tensor, weight: Tensor |
     if form is None:
         form = binary_cross_entropy_default_forms.learn(
             key,
-            rules.binary_loss(self_, target__, weight_, reduction),
+            metas.binary_cross_entropy_default(self_, target__, weight_, reduction),
             self_,
             target__,
             weight_,
@@ -229,7 +236,7 @@ def binary_cross_entropy_out(
     )
     form = binary_cross_entropy_out_forms.get(key)
     if form is None:
-        plan = rules.binary_loss(self_, target__, weight_, reduction)
+        plan = metas.binary_cross_entropy_default(self_, target__, weight_, reduction)
         binary_cross_entropy_out_forms.learn_plan(key, plan, self_, target__, weight_)
     else:
         plan = Plan(form, (self_, target__, weight_))
@@ -266,8 +273,7 @@ def nll_loss_forward_default(
     )
     form = nll_loss_forward_default_forms.get(key)
     if form is None:
-        plan0 = rules.class_loss(self_, target__, weight_, reduction)
-        plan1 = rules.class_loss(self_, target__, weight_, 1)
+        plan0, plan1 = metas.nll_loss_forward_default(self_, target__, weight_, reduction)
         form = nll_loss_forward_default_forms.learn(key, (plan0, plan1), self_, target__, weight_)
     if form[0].casts:
         self_, target__, weight_ = cast_operands(form[0], (self_, target__, weight_))
@@ -290,8 +296,7 @@ def nll_loss_forward_output(
     total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.class_loss(self.array, target_.array, weight_, reduction)
-    plan1 = rules.class_loss(self.array, target_.array, weight_, 1)
+    plan0, plan1 = metas.nll_loss_forward_default(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(total_weight)
@@ -328,8 +333,7 @@ def nll_loss2d_forward_default(
     )
     form = nll_loss2d_forward_default_forms.get(key)
     if form is None:
-        plan0 = rules.image_class_loss(self_, target__, weight_, reduction)
-        plan1 = rules.image_class_loss(self_, target__, weight_, 1)
+        plan0, plan1 = metas.nll_loss2d_forward_default(self_, target__, weight_, reduction)
         form = nll_loss2d_forward_default_forms.learn(key, (plan0, plan1), self_, target__, weight_)
     if form[0].casts:
         self_, target__, weight_ = cast_operands(form[0], (self_, target__, weight_))
@@ -352,8 +356,7 @@ def nll_loss2d_forward_output(
     total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.image_class_loss(self.array, target_.array, weight_, reduction)
-    plan1 = rules.image_class_loss(self.array, target_.array, weight_, 1)
+    plan0, plan1 = metas.nll_loss2d_forward_default(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(total_weight)
@@ -395,7 +398,7 @@ def multi_margin_loss_default(
     if form is None:
         form = multi_margin_loss_default_forms.learn(
             key,
-            rules.margin_loss(self_, target__, p, weight_, reduction),
+            metas.multi_margin_loss_default(self_, target__, p, weight_, reduction),
             self_,
             target__,
             weight_,
@@ -442,7 +445,7 @@ def multi_margin_loss_out(
     )
     form = multi_margin_loss_out_forms.get(key)
     if form is None:
-        plan = rules.margin_loss(self_, target__, p, weight_, reduction)
+        plan = metas.multi_margin_loss_default(self_, target__, p, weight_, reduction)
         multi_margin_loss_out_forms.learn_plan(key, plan, self_, target__, weight_)
     else:
         plan = Plan(form, (self_, target__, weight_))
@@ -462,8 +465,7 @@ def multilabel_margin_loss_forward_default(self: Tensor, target_: Tensor, reduct
     key = (self_.shape, self_.strides, self_.dtype, target__.shape, target__.strides, target__.dtype, reduction)
     form = multilabel_margin_loss_forward_default_forms.get(key)
     if form is None:
-        plan0 = rules.multilabel_loss(self_, target__, reduction)
-        plan1 = rules.multilabel_marks(self_, target__)
+        plan0, plan1 = metas.multilabel_margin_loss_forward_default(self_, target__, reduction)
         form = multilabel_margin_loss_forward_default_forms.learn(key, (plan0, plan1), self_, target__)
     if form[0].casts:
         self_, target__ = cast_operands(form[0], (self_, target__))
@@ -480,8 +482,7 @@ def multilabel_margin_loss_forward_output(
     output: Tensor,
     is_target: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.multilabel_loss(self.array, target_.array, reduction)
-    plan1 = rules.multilabel_marks(self.array, target_.array)
+    plan0, plan1 = metas.multilabel_margin_loss_forward_default(self.array, target_.array, reduction)
     self_, target__ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(is_target)
@@ -519,7 +520,7 @@ def _ctc_loss_default(
     )
     form = _ctc_loss_default_forms.get(key)
     if form is None:
-        plan0, plan1 = rules.alignments(log_probs_, targets_, input_lengths, target_lengths, blank)
+        plan0, plan1 = metas._ctc_loss_default(log_probs_, targets_, input_lengths, target_lengths, blank)
         form = _ctc_loss_default_forms.learn(key, (plan0, plan1), log_probs_, targets_)
     if form[0].casts:
         log_probs_, targets_ = cast_operands(form[0], (log_probs_, targets_))
@@ -550,7 +551,7 @@ def _ctc_loss_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    plan0, plan1 = metas._ctc_loss_default(log_probs.array, targets.array, input_lengths, target_lengths, blank)
     log_probs_, targets_ = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -609,7 +610,7 @@ def _ctc_loss_backward(
     if form is None:
         form = _ctc_loss_backward_forms.learn(
             key,
-            rules.alignment_gradients(log_probs_, targets_, input_lengths, target_lengths, blank),
+            metas._ctc_loss_backward(log_probs_, targets_, input_lengths, target_lengths, blank),
             log_probs_,
             targets_,
         )

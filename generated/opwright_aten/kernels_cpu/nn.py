@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of
 from opwright_kernels import bags as bags_kernels
 from opwright_kernels import dropout as dropout_kernels
 from opwright_kernels import embedding as embedding_kernels
 from opwright_kernels import normalization as normalization_kernels
+
+from ..metas import nn as metas
 
 _softmax_default_forms = KnownForms("TVV", normalization_kernels.softmax, (-1, 0, 1, 2))
 
@@ -20,7 +22,7 @@ def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
     form = _softmax_default_forms.get(key)
     if form is None:
-        form = _softmax_default_forms.learn(key, rules.normalized(self_, dim, half_to_float), self_)
+        form = _softmax_default_forms.learn(key, metas._softmax_default(self_, dim, half_to_float), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, normalization_kernels.softmax(np, self_, dim, half_to_float), self_)
@@ -35,7 +37,7 @@ def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Te
     key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
     form = _softmax_out_forms.get(key)
     if form is None:
-        plan = rules.normalized(self_, dim, half_to_float)
+        plan = metas._softmax_default(self_, dim, half_to_float)
         _softmax_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -54,7 +56,7 @@ def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
     form = _log_softmax_default_forms.get(key)
     if form is None:
-        form = _log_softmax_default_forms.learn(key, rules.normalized(self_, dim, half_to_float), self_)
+        form = _log_softmax_default_forms.learn(key, metas._log_softmax_default(self_, dim, half_to_float), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, normalization_kernels.log_softmax(np, self_, dim, half_to_float), self_)
@@ -69,7 +71,7 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -
     key = (self_.shape, self_.strides, self_.dtype, dim, half_to_float)
     form = _log_softmax_out_forms.get(key)
     if form is None:
-        plan = rules.normalized(self_, dim, half_to_float)
+        plan = metas._log_softmax_default(self_, dim, half_to_float)
         _log_softmax_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -96,7 +98,7 @@ def embedding_default(
     key = (weight_.shape, weight_.strides, weight_.dtype, indices_.shape, indices_.strides, indices_.dtype)
     form = embedding_default_forms.get(key)
     if form is None:
-        form = embedding_default_forms.learn(key, rules.embedding(weight_, indices_), weight_, indices_)
+        form = embedding_default_forms.learn(key, metas.embedding_default(weight_, indices_), weight_, indices_)
     if form.casts:
         weight_, indices_ = cast_operands(form, (weight_, indices_))
     return known_result(
@@ -125,7 +127,7 @@ def embedding_out(
     key = (weight_.shape, weight_.strides, weight_.dtype, indices_.shape, indices_.strides, indices_.dtype)
     form = embedding_out_forms.get(key)
     if form is None:
-        plan = rules.embedding(weight_, indices_)
+        plan = metas.embedding_default(weight_, indices_)
         embedding_out_forms.learn_plan(key, plan, weight_, indices_)
     else:
         plan = Plan(form, (weight_, indices_))
@@ -145,7 +147,12 @@ def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, nor
     key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
     form = embedding_renorm_default_forms.get(key)
     if form is None:
-        form = embedding_renorm_default_forms.learn(key, rules.embedding_renorm(self_, indices_), self_, indices_)
+        form = embedding_renorm_default_forms.learn(
+            key,
+            metas.embedding_renorm_default(self_, indices_),
+            self_,
+            indices_,
+        )
     if form.casts:
         self_, indices_ = cast_operands(form, (self_, indices_))
     return known_result(
@@ -166,7 +173,7 @@ def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_ty
     key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
     form = embedding_renorm_out_forms.get(key)
     if form is None:
-        plan = rules.embedding_renorm(self_, indices_)
+        plan = metas.embedding_renorm_default(self_, indices_)
         embedding_renorm_out_forms.learn_plan(key, plan, self_, indices_)
     else:
         plan = Plan(form, (self_, indices_))
@@ -189,7 +196,7 @@ def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type:
     key = (self_.shape, self_.strides, self_.dtype, indices_.shape, indices_.strides, indices_.dtype)
     form = embedding_renorm__forms.get(key)
     if form is None:
-        plan = rules.embedding_renorm(self_, indices_)
+        plan = metas.embedding_renorm_default(self_, indices_)
         embedding_renorm__forms.learn_plan(key, plan, self_, indices_)
     else:
         plan = Plan(form, (self_, indices_))
@@ -211,8 +218,7 @@ def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple
     key = (input_.shape, input_.strides, input_.dtype, type(p), p, train)
     form = native_dropout_default_forms.get(key)
     if form is None:
-        plan0 = rules.native_dropout(input_, p, train)
-        plan1 = rules.dropout_mask(input_)
+        plan0, plan1 = metas.native_dropout_default(input_, p, train)
         form = native_dropout_default_forms.learn(key, (plan0, plan1), input_)
     if form[0].casts:
         (input_,) = cast_operands(form[0], (input_,))
@@ -229,8 +235,7 @@ def native_dropout_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, p, train)
-    plan1 = rules.dropout_mask(input.array)
+    plan0, plan1 = metas.native_dropout_default(input.array, p, train)
     (input_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -280,7 +285,7 @@ def _embedding_bag_default(
     )
     form = _embedding_bag_default_forms.get(key)
     if form is None:
-        plan0, plan1, plan2, plan3 = rules.bags(
+        plan0, plan1, plan2, plan3 = metas._embedding_bag_default(
             weight_,
             indices_,
             offsets_,
@@ -343,7 +348,7 @@ def _embedding_bag_out(
     out3: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     per_sample_weights_ = None if per_sample_weights is None else per_sample_weights.array
-    plan0, plan1, plan2, plan3 = rules.bags(
+    plan0, plan1, plan2, plan3 = metas._embedding_bag_default(
         weight.array,
         indices.array,
         offsets.array,

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Tensor, cast_operands, known_result, new_result, results_of, rules
+from opwright.abi import KnownForms, Tensor, cast_operands, known_result, new_result, results_of
 from opwright_kernels import normalization as normalization_kernels
+
+from ..metas import normalization as metas
 
 native_layer_norm_default_forms = KnownForms("TIOO.", normalization_kernels.layer_norm, (-1, 0, 1, 2, 3, 4))
 
@@ -33,9 +35,7 @@ def native_layer_norm_default(
     )
     form = native_layer_norm_default_forms.get(key)
     if form is None:
-        plan0 = rules.layer_norm(input_, normalized_shape, weight_, bias_)
-        plan1 = rules.layer_norm_statistics(input_, normalized_shape, weight_, bias_)
-        plan2 = rules.layer_norm_statistics(input_, normalized_shape, weight_, bias_)
+        plan0, plan1, plan2 = metas.native_layer_norm_default(input_, normalized_shape, weight_, bias_)
         form = native_layer_norm_default_forms.learn(key, (plan0, plan1, plan2), input_, weight_, bias_)
     if form[0].casts:
         input_, weight_, bias_ = cast_operands(form[0], (input_, weight_, bias_))
@@ -64,9 +64,7 @@ def native_layer_norm_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.layer_norm(input.array, normalized_shape, weight_, bias_)
-    plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
-    plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
+    plan0, plan1, plan2 = metas.native_layer_norm_default(input.array, normalized_shape, weight_, bias_)
     input_, weight_, bias_ = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -114,9 +112,7 @@ def native_group_norm_default(
     )
     form = native_group_norm_default_forms.get(key)
     if form is None:
-        plan0 = rules.group_norm(input_, weight_, bias_, N, C, HxW, group)
-        plan1 = rules.group_norm_statistics(input_, weight_, bias_, N, group)
-        plan2 = rules.group_norm_statistics(input_, weight_, bias_, N, group)
+        plan0, plan1, plan2 = metas.native_group_norm_default(input_, weight_, bias_, N, C, HxW, group)
         form = native_group_norm_default_forms.learn(key, (plan0, plan1, plan2), input_, weight_, bias_)
     if form[0].casts:
         input_, weight_, bias_ = cast_operands(form[0], (input_, weight_, bias_))
@@ -148,9 +144,7 @@ def native_group_norm_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.group_norm(input.array, weight_, bias_, N, C, HxW, group)
-    plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
-    plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
+    plan0, plan1, plan2 = metas.native_group_norm_default(input.array, weight_, bias_, N, C, HxW, group)
     input_, weight_, bias_ = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -204,11 +198,14 @@ def _native_batch_norm_legit_functional(
     )
     form = _native_batch_norm_legit_functional_forms.get(key)
     if form is None:
-        plan0 = rules.batch_norm(input_, weight_, bias_, running_mean_, running_var_, training)
-        plan1 = rules.batch_norm_statistics(input_, weight_, bias_, running_mean_, running_var_, training)
-        plan2 = rules.batch_norm_statistics(input_, weight_, bias_, running_mean_, running_var_, training)
-        plan3 = rules.like(running_mean_)
-        plan4 = rules.like(running_var_)
+        plan0, plan1, plan2, plan3, plan4 = metas._native_batch_norm_legit_functional(
+            input_,
+            weight_,
+            bias_,
+            running_mean_,
+            running_var_,
+            training,
+        )
         form = _native_batch_norm_legit_functional_forms.learn(
             key,
             (plan0, plan1, plan2, plan3, plan4),
@@ -257,9 +254,7 @@ def _native_batch_norm_legit_no_stats(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.batch_norm(input.array, weight_, bias_, None, None, training)
-    plan1 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
-    plan2 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
+    plan0, plan1, plan2 = metas._native_batch_norm_legit_no_stats(input.array, weight_, bias_, training)
     input_, weight_, bias_, _, _ = plan0.operands
     result0, result1, result2 = results_of(
         normalization_kernels.batch_norm_of_input(np, input_, weight_, bias_, training, momentum, eps),
@@ -284,9 +279,7 @@ def _native_batch_norm_legit_no_stats_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.batch_norm(input.array, weight_, bias_, None, None, training)
-    plan1 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
-    plan2 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
+    plan0, plan1, plan2 = metas._native_batch_norm_legit_no_stats(input.array, weight_, bias_, training)
     input_, weight_, bias_, _, _ = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(save_mean)

@@ -18,19 +18,20 @@ from opwright.abi import (
     known_result,
     name_kernel,
     plain_dtypes,
-    rules,
+    ufunc_shims,
     wrap,
 )
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import indexing as indexing_kernels
 from opwright_kernels import scaled_sums as scaled_sums_kernels
 
+from ..metas import pointwise as metas
+
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")
 DTYPES_IUFC = plain_dtypes("iufc")
-DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 def add_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -48,7 +49,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add_Tensor_forms.get(key)
         if form is None:
-            form = add_Tensor_forms.learn(key, rules.pointwise(self_, other_, alpha=alpha), self_, other_)
+            form = add_Tensor_forms.learn(key, metas.add_Tensor(self_, other_, alpha), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, add_Tensor_of_arrays(self_, other_, alpha), self_, other_)
@@ -57,38 +58,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
-        return add_Tensor(self, other, alpha)
-    try:
-        result = np.add(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Tensor(self, other, alpha)
-
-
-# add_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return add_Tensor(wrap(self), wrap(other), alpha).array
-    try:
-        result = np.add(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return add_Tensor(wrap(self), wrap(other), alpha).array
+add_Tensor_dense, add_Tensor_arrays = ufunc_shims(add_Tensor, np.add, "TT1", "biufc")
 
 
 add_out_forms = KnownForms()
@@ -102,7 +72,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
+            plan = metas.add_Tensor(self_, other_, alpha)
             add_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -131,7 +101,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
+            plan = metas.add_Tensor(self_, other_, alpha)
             add__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -188,7 +158,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add_Scalar_forms.get(key)
         if form is None:
-            form = add_Scalar_forms.learn(key, rules.pointwise(self_, other, alpha=alpha), self_, other)
+            form = add_Scalar_forms.learn(key, metas.add_Scalar(self_, other, alpha), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, add_Scalar_of_arrays(self_, other, alpha), self_)
@@ -197,42 +167,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = np.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
-
-
-# add_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return add_Scalar(wrap(self), other, alpha).array
-    try:
-        result = np.add(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return add_Scalar(wrap(self), other, alpha).array
+add_Scalar_dense, add_Scalar_arrays = ufunc_shims(add_Scalar, np.add, "TN1", "fc")
 
 
 add_Scalar_out_forms = KnownForms()
@@ -245,7 +180,7 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
+            plan = metas.add_Scalar(self_, other, alpha)
             add_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -273,7 +208,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
+            plan = metas.add_Scalar(self_, other, alpha)
             add__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -325,12 +260,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = sub_Tensor_forms.get(key)
         if form is None:
-            form = sub_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex"),
-                self_,
-                other_,
-            )
+            form = sub_Tensor_forms.learn(key, metas.sub_Tensor(self_, other_, alpha), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, sub_Tensor_of_arrays(self_, other_, alpha), self_, other_)
@@ -339,38 +269,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# sub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
-        return sub_Tensor(self, other, alpha)
-    try:
-        result = np.subtract(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Tensor(self, other, alpha)
-
-
-# sub_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in DTYPES_IUFC:
-        return sub_Tensor(wrap(self), wrap(other), alpha).array
-    try:
-        result = np.subtract(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return sub_Tensor(wrap(self), wrap(other), alpha).array
+sub_Tensor_dense, sub_Tensor_arrays = ufunc_shims(sub_Tensor, np.subtract, "TT1", "iufc")
 
 
 sub_out_forms = KnownForms()
@@ -384,7 +283,7 @@ def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = sub_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.sub_Tensor(self_, other_, alpha)
             sub_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -413,7 +312,7 @@ def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = sub__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.sub_Tensor(self_, other_, alpha)
             sub__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -471,12 +370,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = sub_Scalar_forms.get(key)
         if form is None:
-            form = sub_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex"),
-                self_,
-                other,
-            )
+            form = sub_Scalar_forms.learn(key, metas.sub_Scalar(self_, other, alpha), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, sub_Scalar_of_arrays(self_, other, alpha), self_)
@@ -485,42 +379,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return sub_Scalar(self, other, alpha)
-    try:
-        result = np.subtract(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Scalar(self, other, alpha)
-
-
-# sub_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return sub_Scalar(wrap(self), other, alpha).array
-    try:
-        result = np.subtract(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return sub_Scalar(wrap(self), other, alpha).array
+sub_Scalar_dense, sub_Scalar_arrays = ufunc_shims(sub_Scalar, np.subtract, "TN1", "fc")
 
 
 sub_Scalar_out_forms = KnownForms()
@@ -533,7 +392,7 @@ def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = sub_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.sub_Scalar(self_, other, alpha)
             sub_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -561,7 +420,7 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = sub__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.sub_Scalar(self_, other, alpha)
             sub__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -613,12 +472,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = rsub_Tensor_forms.get(key)
         if form is None:
-            form = rsub_Tensor_forms.learn(
-                key,
-                rules.pointwise(other_, self_, alpha=alpha, accepts_operands="integer floating complex"),
-                other_,
-                self_,
-            )
+            form = rsub_Tensor_forms.learn(key, metas.rsub_Tensor(self_, other_, alpha), other_, self_)
         if form.casts:
             other_, self_ = cast_operands(form, (other_, self_))
         return known_result(form, rsub_Tensor_of_arrays(self_, other_, alpha), self_, other_)
@@ -672,7 +526,7 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Ten
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = rsub_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(other_, self_, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.rsub_Tensor(self_, other_, alpha)
             rsub_Tensor_out_forms.learn_plan(key, plan, other_, self_)
         else:
             plan = Plan(form, (other_, self_))
@@ -704,12 +558,7 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = rsub_Scalar_forms.get(key)
         if form is None:
-            form = rsub_Scalar_forms.learn(
-                key,
-                rules.pointwise(other, self_, alpha=alpha, accepts_operands="integer floating complex"),
-                other,
-                self_,
-            )
+            form = rsub_Scalar_forms.learn(key, metas.rsub_Scalar(self_, other, alpha), other, self_)
         if form.casts:
             other, self_ = cast_operands(form, (other, self_))
         return known_result(form, rsub_Scalar_of_arrays(self_, other, alpha), self_)
@@ -766,7 +615,7 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = rsub_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(other, self_, alpha=alpha, accepts_operands="integer floating complex")
+            plan = metas.rsub_Scalar(self_, other, alpha)
             rsub_Scalar_out_forms.learn_plan(key, plan, other, self_)
         else:
             plan = Plan(form, (other, self_))
@@ -795,7 +644,7 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul_Tensor_forms.get(key)
         if form is None:
-            form = mul_Tensor_forms.learn(key, rules.pointwise(self_, other_, exact_scalars=True), self_, other_)
+            form = mul_Tensor_forms.learn(key, metas.mul_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.multiply(self_, other_), self_, other_)
@@ -804,38 +653,7 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return mul_Tensor(self, other)
-    try:
-        result = np.multiply(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Tensor(self, other)
-
-
-# mul_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return mul_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.multiply(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return mul_Tensor(wrap(self), wrap(other)).array
+mul_Tensor_dense, mul_Tensor_arrays = ufunc_shims(mul_Tensor, np.multiply, "TT", "biufc")
 
 
 mul_out_forms = KnownForms()
@@ -849,7 +667,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, exact_scalars=True)
+            plan = metas.mul_Tensor(self_, other_)
             mul_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -873,7 +691,7 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, exact_scalars=True)
+            plan = metas.mul_Tensor(self_, other_)
             mul__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -915,7 +733,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = mul_Scalar_forms.get(key)
         if form is None:
-            form = mul_Scalar_forms.learn(key, rules.pointwise(self_, other, exact_scalars=True), self_, other)
+            form = mul_Scalar_forms.learn(key, metas.mul_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.multiply(self_, other), self_)
@@ -924,37 +742,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# mul_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return mul_Scalar(self, other)
-    try:
-        result = np.multiply(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Scalar(self, other)
-
-
-# mul_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return mul_Scalar(wrap(self), other).array
-    try:
-        result = np.multiply(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return mul_Scalar(wrap(self), other).array
+mul_Scalar_dense, mul_Scalar_arrays = ufunc_shims(mul_Scalar, np.multiply, "TN", "fc")
 
 
 mul_Scalar_out_forms = KnownForms()
@@ -967,7 +755,7 @@ def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = mul_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, exact_scalars=True)
+            plan = metas.mul_Scalar(self_, other)
             mul_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -990,7 +778,7 @@ def mul__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = mul__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, exact_scalars=True)
+            plan = metas.mul_Scalar(self_, other)
             mul__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -1028,12 +816,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = div_Tensor_forms.get(key)
         if form is None:
-            form = div_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True),
-                self_,
-                other_,
-            )
+            form = div_Tensor_forms.learn(key, metas.div_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.true_divide(self_, other_), self_, other_)
@@ -1042,42 +825,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# div_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
-        return div_Tensor(self, other)
-    try:
-        result = np.true_divide(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return div_Tensor(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return div_Tensor(self, other)
-
-
-# div_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_FC:
-        return div_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.true_divide(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return div_Tensor(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return div_Tensor(wrap(self), wrap(other)).array
+div_Tensor_dense, div_Tensor_arrays = ufunc_shims(div_Tensor, np.true_divide, "TT", "fc")
 
 
 div_out_forms = KnownForms()
@@ -1091,7 +839,7 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = div_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
+            plan = metas.div_Tensor(self_, other_)
             div_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1115,7 +863,7 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = div__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", exact_scalars=True)
+            plan = metas.div_Tensor(self_, other_)
             div__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1158,12 +906,7 @@ def div_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = div_Scalar_forms.get(key)
         if form is None:
-            form = div_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True),
-                self_,
-                other,
-            )
+            form = div_Scalar_forms.learn(key, metas.div_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.true_divide(self_, other), self_)
@@ -1219,7 +962,7 @@ def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = div_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
+            plan = metas.div_Scalar(self_, other)
             div_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -1242,7 +985,7 @@ def div__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = div__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", exact_scalars=True)
+            plan = metas.div_Scalar(self_, other)
             div__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -1279,7 +1022,7 @@ def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> T
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, rounding_mode)
     form = div_Tensor_mode_forms.get(key)
     if form is None:
-        form = div_Tensor_mode_forms.learn(key, rules.divided(self_, other_, rounding_mode), self_, other_)
+        form = div_Tensor_mode_forms.learn(key, metas.div_Tensor_mode(self_, other_, rounding_mode), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode), self_, other_)
@@ -1295,7 +1038,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, rounding_mode)
     form = div__Tensor_mode_forms.get(key)
     if form is None:
-        plan = rules.divided(self_, other_, rounding_mode)
+        plan = metas.div_Tensor_mode(self_, other_, rounding_mode)
         div__Tensor_mode_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1315,7 +1058,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, rounding_mode)
     form = div_out_mode_forms.get(key)
     if form is None:
-        plan = rules.divided(self_, other_, rounding_mode)
+        plan = metas.div_Tensor_mode(self_, other_, rounding_mode)
         div_out_mode_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1334,7 +1077,7 @@ def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
     form = div_Scalar_mode_forms.get(key)
     if form is None:
-        form = div_Scalar_mode_forms.learn(key, rules.divided(self_, other, rounding_mode), self_, other)
+        form = div_Scalar_mode_forms.learn(key, metas.div_Scalar_mode(self_, other, rounding_mode), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, arithmetic_kernels.divide_rounded(np, self_, other, rounding_mode), self_)
@@ -1349,7 +1092,7 @@ def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out
     key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
     form = div_Scalar_mode_out_forms.get(key)
     if form is None:
-        plan = rules.divided(self_, other, rounding_mode)
+        plan = metas.div_Scalar_mode(self_, other, rounding_mode)
         div_Scalar_mode_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1368,7 +1111,7 @@ def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Ten
     key = (self_.shape, self_.strides, self_.dtype, type(other), other, rounding_mode)
     form = div__Scalar_mode_forms.get(key)
     if form is None:
-        plan = rules.divided(self_, other, rounding_mode)
+        plan = metas.div_Scalar_mode(self_, other, rounding_mode)
         div__Scalar_mode_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1388,12 +1131,7 @@ def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = floor_divide_default_forms.get(key)
     if form is None:
-        form = floor_divide_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="integer floating"),
-            self_,
-            other_,
-        )
+        form = floor_divide_default_forms.learn(key, metas.floor_divide_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.floor_divide(np, self_, other_), self_, other_)
@@ -1409,7 +1147,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = floor_divide__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.floor_divide_default(self_, other_)
         floor_divide__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1429,7 +1167,7 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = floor_divide_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.floor_divide_default(self_, other_)
         floor_divide_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1448,12 +1186,7 @@ def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = floor_divide_Scalar_forms.get(key)
     if form is None:
-        form = floor_divide_Scalar_forms.learn(
-            key,
-            rules.pointwise(self_, other, accepts="integer floating"),
-            self_,
-            other,
-        )
+        form = floor_divide_Scalar_forms.learn(key, metas.floor_divide_Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, arithmetic_kernels.floor_divide(np, self_, other), self_)
@@ -1468,7 +1201,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = floor_divide_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.floor_divide_Scalar(self_, other)
         floor_divide_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1487,7 +1220,7 @@ def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = floor_divide__Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.floor_divide_Scalar(self_, other)
         floor_divide__Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1507,12 +1240,7 @@ def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = remainder_Tensor_forms.get(key)
     if form is None:
-        form = remainder_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="integer floating"),
-            self_,
-            other_,
-        )
+        form = remainder_Tensor_forms.learn(key, metas.remainder_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.remainder(np, self_, other_), self_, other_)
@@ -1528,7 +1256,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = remainder_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.remainder_Tensor(self_, other_)
         remainder_Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1548,7 +1276,7 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = remainder__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.remainder_Tensor(self_, other_)
         remainder__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1567,12 +1295,7 @@ def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = remainder_Scalar_forms.get(key)
     if form is None:
-        form = remainder_Scalar_forms.learn(
-            key,
-            rules.pointwise(self_, other, accepts="integer floating"),
-            self_,
-            other,
-        )
+        form = remainder_Scalar_forms.learn(key, metas.remainder_Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, arithmetic_kernels.remainder(np, self_, other), self_)
@@ -1587,7 +1310,7 @@ def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = remainder_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.remainder_Scalar(self_, other)
         remainder_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1606,7 +1329,7 @@ def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = remainder__Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.remainder_Scalar(self_, other)
         remainder__Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1625,12 +1348,7 @@ def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = remainder_Scalar_Tensor_forms.get(key)
     if form is None:
-        form = remainder_Scalar_Tensor_forms.learn(
-            key,
-            rules.pointwise(self, other_, accepts="integer floating"),
-            self,
-            other_,
-        )
+        form = remainder_Scalar_Tensor_forms.learn(key, metas.remainder_Scalar_Tensor(self, other_), self, other_)
     if form.casts:
         self, other_ = cast_operands(form, (self, other_))
     return known_result(form, arithmetic_kernels.remainder(np, self, other_), other_)
@@ -1645,7 +1363,7 @@ def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = remainder_Scalar_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, accepts="integer floating")
+        plan = metas.remainder_Scalar_Tensor(self, other_)
         remainder_Scalar_Tensor_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -1665,12 +1383,7 @@ def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow_Tensor_Tensor_forms.get(key)
     if form is None:
-        form = pow_Tensor_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, exponent_, accepts="integer floating complex"),
-            self_,
-            exponent_,
-        )
+        form = pow_Tensor_Tensor_forms.learn(key, metas.pow_Tensor_Tensor(self_, exponent_), self_, exponent_)
     if form.casts:
         self_, exponent_ = cast_operands(form, (self_, exponent_))
     return known_result(form, arithmetic_kernels.power(np, self_, exponent_), self_, exponent_)
@@ -1686,7 +1399,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, exponent_, accepts="integer floating complex")
+        plan = metas.pow_Tensor_Tensor(self_, exponent_)
         pow__Tensor_forms.learn_plan(key, plan, self_, exponent_)
     else:
         plan = Plan(form, (self_, exponent_))
@@ -1706,7 +1419,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
     key = (self_.shape, self_.strides, self_.dtype, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow_Tensor_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, exponent_, accepts="integer floating complex")
+        plan = metas.pow_Tensor_Tensor(self_, exponent_)
         pow_Tensor_Tensor_out_forms.learn_plan(key, plan, self_, exponent_)
     else:
         plan = Plan(form, (self_, exponent_))
@@ -1725,7 +1438,7 @@ def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(exponent), exponent)
     form = pow_Tensor_Scalar_forms.get(key)
     if form is None:
-        form = pow_Tensor_Scalar_forms.learn(key, rules.power_to_number(self_, exponent), self_, exponent)
+        form = pow_Tensor_Scalar_forms.learn(key, metas.pow_Tensor_Scalar(self_, exponent), self_, exponent)
     if form.casts:
         self_, exponent = cast_operands(form, (self_, exponent))
     return known_result(form, arithmetic_kernels.power_scalar(np, self_, exponent), self_)
@@ -1740,7 +1453,7 @@ def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(exponent), exponent)
     form = pow__Scalar_forms.get(key)
     if form is None:
-        plan = rules.power_to_number(self_, exponent)
+        plan = metas.pow_Tensor_Scalar(self_, exponent)
         pow__Scalar_forms.learn_plan(key, plan, self_, exponent)
     else:
         plan = Plan(form, (self_, exponent))
@@ -1759,7 +1472,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(exponent), exponent)
     form = pow_Tensor_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.power_to_number(self_, exponent)
+        plan = metas.pow_Tensor_Scalar(self_, exponent)
         pow_Tensor_Scalar_out_forms.learn_plan(key, plan, self_, exponent)
     else:
         plan = Plan(form, (self_, exponent))
@@ -1778,7 +1491,7 @@ def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
     key = (type(self), self, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow_Scalar_forms.get(key)
     if form is None:
-        form = pow_Scalar_forms.learn(key, rules.power_of_number(self, exponent_), self, exponent_)
+        form = pow_Scalar_forms.learn(key, metas.pow_Scalar(self, exponent_), self, exponent_)
     if form.casts:
         self, exponent_ = cast_operands(form, (self, exponent_))
     return known_result(form, arithmetic_kernels.power(np, self, exponent_), exponent_)
@@ -1793,7 +1506,7 @@ def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
     key = (type(self), self, exponent_.shape, exponent_.strides, exponent_.dtype)
     form = pow_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.power_of_number(self, exponent_)
+        plan = metas.pow_Scalar(self, exponent_)
         pow_Scalar_out_forms.learn_plan(key, plan, self, exponent_)
     else:
         plan = Plan(form, (self, exponent_))
@@ -1814,12 +1527,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = maximum_default_forms.get(key)
         if form is None:
-            form = maximum_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = maximum_default_forms.learn(key, metas.maximum_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.maximum(self_, other_), self_, other_)
@@ -1828,38 +1536,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# maximum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return maximum_default(self, other)
-    try:
-        result = np.maximum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return maximum_default(self, other)
-
-
-# maximum_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return maximum_default(wrap(self), wrap(other)).array
-    try:
-        result = np.maximum(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return maximum_default(wrap(self), wrap(other)).array
+maximum_default_dense, maximum_default_arrays = ufunc_shims(maximum_default, np.maximum, "TT", "biuf")
 
 
 maximum_out_forms = KnownForms()
@@ -1873,7 +1550,7 @@ def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = maximum_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            plan = metas.maximum_default(self_, other_)
             maximum_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1897,12 +1574,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = minimum_default_forms.get(key)
         if form is None:
-            form = minimum_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = minimum_default_forms.learn(key, metas.minimum_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.minimum(self_, other_), self_, other_)
@@ -1911,38 +1583,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# minimum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return minimum_default(self, other)
-    try:
-        result = np.minimum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return minimum_default(self, other)
-
-
-# minimum_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return minimum_default(wrap(self), wrap(other)).array
-    try:
-        result = np.minimum(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return minimum_default(wrap(self), wrap(other)).array
+minimum_default_dense, minimum_default_arrays = ufunc_shims(minimum_default, np.minimum, "TT", "biuf")
 
 
 minimum_out_forms = KnownForms()
@@ -1956,7 +1597,7 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = minimum_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            plan = metas.minimum_default(self_, other_)
             minimum_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -1980,12 +1621,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = atan2_default_forms.get(key)
         if form is None:
-            form = atan2_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
-                self_,
-                other_,
-            )
+            form = atan2_default_forms.learn(key, metas.atan2_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.arctan2(self_, other_), self_, other_)
@@ -1994,42 +1630,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# atan2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return atan2_default(self, other)
-    try:
-        result = np.arctan2(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atan2_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return atan2_default(self, other)
-
-
-# atan2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return atan2_default(wrap(self), wrap(other)).array
-    try:
-        result = np.arctan2(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return atan2_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return atan2_default(wrap(self), wrap(other)).array
+atan2_default_dense, atan2_default_arrays = ufunc_shims(atan2_default, np.arctan2, "TT", "f")
 
 
 atan2_out_forms = KnownForms()
@@ -2043,7 +1644,7 @@ def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = atan2_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            plan = metas.atan2_default(self_, other_)
             atan2_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2067,7 +1668,7 @@ def atan2_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = atan2__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            plan = metas.atan2_default(self_, other_)
             atan2__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2109,7 +1710,7 @@ def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
     form = clamp_default_forms.get(key)
     if form is None:
-        form = clamp_default_forms.learn(key, rules.clamped(self_, min, max), self_, min, max)
+        form = clamp_default_forms.learn(key, metas.clamp_default(self_, min, max), self_, min, max)
     if form.casts:
         self_, min, max = cast_operands(form, (self_, min, max))
     return known_result(form, arithmetic_kernels.clamp(np, self_, min, max), self_)
@@ -2124,7 +1725,7 @@ def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
     form = clamp_out_forms.get(key)
     if form is None:
-        plan = rules.clamped(self_, min, max)
+        plan = metas.clamp_default(self_, min, max)
         clamp_out_forms.learn_plan(key, plan, self_, min, max)
     else:
         plan = Plan(form, (self_, min, max))
@@ -2143,7 +1744,7 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(min), min, type(max), max)
     form = clamp__default_forms.get(key)
     if form is None:
-        plan = rules.clamped(self_, min, max)
+        plan = metas.clamp_default(self_, min, max)
         clamp__default_forms.learn_plan(key, plan, self_, min, max)
     else:
         plan = Plan(form, (self_, min, max))
@@ -2170,7 +1771,7 @@ def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor
     )
     form = clamp_Tensor_forms.get(key)
     if form is None:
-        form = clamp_Tensor_forms.learn(key, rules.clamped(self_, min_, max_), self_, min_, max_)
+        form = clamp_Tensor_forms.learn(key, metas.clamp_Tensor(self_, min_, max_), self_, min_, max_)
     if form.casts:
         self_, min_, max_ = cast_operands(form, (self_, min_, max_))
     return known_result(form, arithmetic_kernels.clamp(np, self_, min_, max_), self_, min_, max_)
@@ -2193,7 +1794,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     )
     form = clamp_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.clamped(self_, min_, max_)
+        plan = metas.clamp_Tensor(self_, min_, max_)
         clamp_Tensor_out_forms.learn_plan(key, plan, self_, min_, max_)
     else:
         plan = Plan(form, (self_, min_, max_))
@@ -2220,7 +1821,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     )
     form = clamp__Tensor_forms.get(key)
     if form is None:
-        plan = rules.clamped(self_, min_, max_)
+        plan = metas.clamp_Tensor(self_, min_, max_)
         clamp__Tensor_forms.learn_plan(key, plan, self_, min_, max_)
     else:
         plan = Plan(form, (self_, min_, max_))
@@ -2240,7 +1841,7 @@ def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = fmod_Tensor_forms.get(key)
     if form is None:
-        form = fmod_Tensor_forms.learn(key, rules.pointwise(self_, other_, accepts="integer floating"), self_, other_)
+        form = fmod_Tensor_forms.learn(key, metas.fmod_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.fmod(np, self_, other_), self_, other_)
@@ -2256,7 +1857,7 @@ def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = fmod_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.fmod_Tensor(self_, other_)
         fmod_Tensor_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2276,7 +1877,7 @@ def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = fmod__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="integer floating")
+        plan = metas.fmod_Tensor(self_, other_)
         fmod__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -2295,7 +1896,7 @@ def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = fmod_Scalar_forms.get(key)
     if form is None:
-        form = fmod_Scalar_forms.learn(key, rules.pointwise(self_, other, accepts="integer floating"), self_, other)
+        form = fmod_Scalar_forms.learn(key, metas.fmod_Scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, arithmetic_kernels.fmod(np, self_, other), self_)
@@ -2310,7 +1911,7 @@ def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = fmod_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.fmod_Scalar(self_, other)
         fmod_Scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2329,7 +1930,7 @@ def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = fmod__Scalar_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, accepts="integer floating")
+        plan = metas.fmod_Scalar(self_, other)
         fmod__Scalar_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -2350,12 +1951,7 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = fmax_default_forms.get(key)
         if form is None:
-            form = fmax_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = fmax_default_forms.learn(key, metas.fmax_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.fmax(self_, other_), self_, other_)
@@ -2364,42 +1960,7 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# fmax_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return fmax_default(self, other)
-    try:
-        result = np.fmax(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return fmax_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return fmax_default(self, other)
-
-
-# fmax_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return fmax_default(wrap(self), wrap(other)).array
-    try:
-        result = np.fmax(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return fmax_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return fmax_default(wrap(self), wrap(other)).array
+fmax_default_dense, fmax_default_arrays = ufunc_shims(fmax_default, np.fmax, "TT", "biuf")
 
 
 fmax_out_forms = KnownForms()
@@ -2413,7 +1974,7 @@ def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = fmax_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            plan = metas.fmax_default(self_, other_)
             fmax_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2437,12 +1998,7 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = fmin_default_forms.get(key)
         if form is None:
-            form = fmin_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = fmin_default_forms.learn(key, metas.fmin_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.fmin(self_, other_), self_, other_)
@@ -2451,42 +2007,7 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# fmin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return fmin_default(self, other)
-    try:
-        result = np.fmin(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return fmin_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return fmin_default(self, other)
-
-
-# fmin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return fmin_default(wrap(self), wrap(other)).array
-    try:
-        result = np.fmin(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return fmin_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return fmin_default(wrap(self), wrap(other)).array
+fmin_default_dense, fmin_default_arrays = ufunc_shims(fmin_default, np.fmin, "TT", "biuf")
 
 
 fmin_out_forms = KnownForms()
@@ -2500,7 +2021,7 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = fmin_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="bool integer floating")
+            plan = metas.fmin_default(self_, other_)
             fmin_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2524,7 +2045,7 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypot_default_forms.get(key)
         if form is None:
-            form = hypot_default_forms.learn(key, rules.pointwise(self_, other_, accepts="floating"), self_, other_)
+            form = hypot_default_forms.learn(key, metas.hypot_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.hypot(self_, other_), self_, other_)
@@ -2533,42 +2054,7 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypot_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return hypot_default(self, other)
-    try:
-        result = np.hypot(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return hypot_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return hypot_default(self, other)
-
-
-# hypot_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return hypot_default(wrap(self), wrap(other)).array
-    try:
-        result = np.hypot(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return hypot_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return hypot_default(wrap(self), wrap(other)).array
+hypot_default_dense, hypot_default_arrays = ufunc_shims(hypot_default, np.hypot, "TT", "f")
 
 
 hypot_out_forms = KnownForms()
@@ -2582,7 +2068,7 @@ def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypot_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="floating")
+            plan = metas.hypot_default(self_, other_)
             hypot_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2606,7 +2092,7 @@ def hypot_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypot__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="floating")
+            plan = metas.hypot_default(self_, other_)
             hypot__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2650,12 +2136,7 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = copysign_Tensor_forms.get(key)
         if form is None:
-            form = copysign_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
-                self_,
-                other_,
-            )
+            form = copysign_Tensor_forms.learn(key, metas.copysign_Tensor(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.copysign(self_, other_), self_, other_)
@@ -2664,42 +2145,7 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# copysign_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return copysign_Tensor(self, other)
-    try:
-        result = np.copysign(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return copysign_Tensor(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return copysign_Tensor(self, other)
-
-
-# copysign_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return copysign_Tensor(wrap(self), wrap(other)).array
-    try:
-        result = np.copysign(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return copysign_Tensor(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return copysign_Tensor(wrap(self), wrap(other)).array
+copysign_Tensor_dense, copysign_Tensor_arrays = ufunc_shims(copysign_Tensor, np.copysign, "TT", "f")
 
 
 copysign_out_forms = KnownForms()
@@ -2713,7 +2159,7 @@ def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = copysign_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            plan = metas.copysign_Tensor(self_, other_)
             copysign_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2737,7 +2183,7 @@ def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = copysign__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+            plan = metas.copysign_Tensor(self_, other_)
             copysign__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2780,12 +2226,7 @@ def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = copysign_Scalar_forms.get(key)
         if form is None:
-            form = copysign_Scalar_forms.learn(
-                key,
-                rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
-                self_,
-                other,
-            )
+            form = copysign_Scalar_forms.learn(key, metas.copysign_Scalar(self_, other), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, np.copysign(self_, other), self_)
@@ -2841,7 +2282,7 @@ def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = copysign_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+            plan = metas.copysign_Scalar(self_, other)
             copysign_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2864,7 +2305,7 @@ def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other)
         form = copysign__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+            plan = metas.copysign_Scalar(self_, other)
             copysign__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -2902,12 +2343,7 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = nextafter_default_forms.get(key)
         if form is None:
-            form = nextafter_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="no_opmath", accepts="floating"),
-                self_,
-                other_,
-            )
+            form = nextafter_default_forms.learn(key, metas.nextafter_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.nextafter(self_, other_), self_, other_)
@@ -2916,42 +2352,7 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# nextafter_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return nextafter_default(self, other)
-    try:
-        result = np.nextafter(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return nextafter_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return nextafter_default(self, other)
-
-
-# nextafter_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return nextafter_default(wrap(self), wrap(other)).array
-    try:
-        result = np.nextafter(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return nextafter_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return nextafter_default(wrap(self), wrap(other)).array
+nextafter_default_dense, nextafter_default_arrays = ufunc_shims(nextafter_default, np.nextafter, "TT", "f")
 
 
 nextafter_out_forms = KnownForms()
@@ -2965,7 +2366,7 @@ def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = nextafter_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="no_opmath", accepts="floating")
+            plan = metas.nextafter_default(self_, other_)
             nextafter_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -2989,7 +2390,7 @@ def nextafter_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = nextafter__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="no_opmath", accepts="floating")
+            plan = metas.nextafter_default(self_, other_)
             nextafter__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3032,12 +2433,7 @@ def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
     form = heaviside_default_forms.get(key)
     if form is None:
-        form = heaviside_default_forms.learn(
-            key,
-            rules.same_dtypes(self_, values_, accepts="bool integer floating"),
-            self_,
-            values_,
-        )
+        form = heaviside_default_forms.learn(key, metas.heaviside_default(self_, values_), self_, values_)
     if form.casts:
         self_, values_ = cast_operands(form, (self_, values_))
     return known_result(form, arithmetic_kernels.heaviside(np, self_, values_), self_, values_)
@@ -3053,7 +2449,7 @@ def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
     form = heaviside_out_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, values_, accepts="bool integer floating")
+        plan = metas.heaviside_default(self_, values_)
         heaviside_out_forms.learn_plan(key, plan, self_, values_)
     else:
         plan = Plan(form, (self_, values_))
@@ -3073,7 +2469,7 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, values_.shape, values_.strides, values_.dtype)
     form = heaviside__forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, values_, accepts="bool integer floating")
+        plan = metas.heaviside_default(self_, values_)
         heaviside__forms.learn_plan(key, plan, self_, values_)
     else:
         plan = Plan(form, (self_, values_))
@@ -3093,12 +2489,7 @@ def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = logaddexp_default_forms.get(key)
     if form is None:
-        form = logaddexp_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, accepts="floating complex"),
-            self_,
-            other_,
-        )
+        form = logaddexp_default_forms.learn(key, metas.logaddexp_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.logaddexp(np, self_, other_), self_, other_)
@@ -3114,7 +2505,7 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = logaddexp_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, accepts="floating complex")
+        plan = metas.logaddexp_default(self_, other_)
         logaddexp_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -3135,12 +2526,7 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logaddexp2_default_forms.get(key)
         if form is None:
-            form = logaddexp2_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, accepts="floating"),
-                self_,
-                other_,
-            )
+            form = logaddexp2_default_forms.learn(key, metas.logaddexp2_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.logaddexp2(self_, other_), self_, other_)
@@ -3149,42 +2535,7 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# logaddexp2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
-        return logaddexp2_default(self, other)
-    try:
-        result = np.logaddexp2(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return logaddexp2_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return logaddexp2_default(self, other)
-
-
-# logaddexp2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_F:
-        return logaddexp2_default(wrap(self), wrap(other)).array
-    try:
-        result = np.logaddexp2(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return logaddexp2_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return logaddexp2_default(wrap(self), wrap(other)).array
+logaddexp2_default_dense, logaddexp2_default_arrays = ufunc_shims(logaddexp2_default, np.logaddexp2, "TT", "f")
 
 
 logaddexp2_out_forms = KnownForms()
@@ -3198,7 +2549,7 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = logaddexp2_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="floating")
+            plan = metas.logaddexp2_default(self_, other_)
             logaddexp2_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3222,7 +2573,7 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gcd_default_forms.get(key)
         if form is None:
-            form = gcd_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+            form = gcd_default_forms.learn(key, metas.gcd_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.gcd(self_, other_), self_, other_)
@@ -3231,42 +2582,7 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gcd_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
-        return gcd_default(self, other)
-    try:
-        result = np.gcd(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return gcd_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return gcd_default(self, other)
-
-
-# gcd_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_IU:
-        return gcd_default(wrap(self), wrap(other)).array
-    try:
-        result = np.gcd(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return gcd_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return gcd_default(wrap(self), wrap(other)).array
+gcd_default_dense, gcd_default_arrays = ufunc_shims(gcd_default, np.gcd, "TT", "iu")
 
 
 gcd_out_forms = KnownForms()
@@ -3280,7 +2596,7 @@ def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gcd_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="integer")
+            plan = metas.gcd_default(self_, other_)
             gcd_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3304,7 +2620,7 @@ def gcd_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = gcd__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="integer")
+            plan = metas.gcd_default(self_, other_)
             gcd__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3348,7 +2664,7 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lcm_default_forms.get(key)
         if form is None:
-            form = lcm_default_forms.learn(key, rules.pointwise(self_, other_, accepts="integer"), self_, other_)
+            form = lcm_default_forms.learn(key, metas.lcm_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.lcm(self_, other_), self_, other_)
@@ -3357,42 +2673,7 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lcm_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
-        return lcm_default(self, other)
-    try:
-        result = np.lcm(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return lcm_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return lcm_default(self, other)
-
-
-# lcm_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_IU:
-        return lcm_default(wrap(self), wrap(other)).array
-    try:
-        result = np.lcm(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return lcm_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return lcm_default(wrap(self), wrap(other)).array
+lcm_default_dense, lcm_default_arrays = ufunc_shims(lcm_default, np.lcm, "TT", "iu")
 
 
 lcm_out_forms = KnownForms()
@@ -3406,7 +2687,7 @@ def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lcm_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="integer")
+            plan = metas.lcm_default(self_, other_)
             lcm_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3430,7 +2711,7 @@ def lcm_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = lcm__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, accepts="integer")
+            plan = metas.lcm_default(self_, other_)
             lcm__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -3473,12 +2754,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(min), min)
         form = clamp_min_default_forms.get(key)
         if form is None:
-            form = clamp_min_default_forms.learn(
-                key,
-                rules.pointwise(self_, min, accepts="integer floating"),
-                self_,
-                min,
-            )
+            form = clamp_min_default_forms.learn(key, metas.clamp_min_default(self_, min), self_, min)
         if form.casts:
             self_, min = cast_operands(form, (self_, min))
         return known_result(form, np.maximum(self_, min), self_)
@@ -3487,37 +2763,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
         raise
 
 
-# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(self, min)
-    try:
-        result = np.maximum(self_, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_default(self, min)
-
-
-# clamp_min_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(wrap(self), min).array
-    try:
-        result = np.maximum(self, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_min_default(wrap(self), min).array
+clamp_min_default_dense, clamp_min_default_arrays = ufunc_shims(clamp_min_default, np.maximum, "TN", "f")
 
 
 clamp_min_out_forms = KnownForms()
@@ -3530,7 +2776,7 @@ def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(min), min)
         form = clamp_min_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, min, accepts="integer floating")
+            plan = metas.clamp_min_default(self_, min)
             clamp_min_out_forms.learn_plan(key, plan, self_, min)
         else:
             plan = Plan(form, (self_, min))
@@ -3553,7 +2799,7 @@ def clamp_min__default(self: Tensor, min: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(min), min)
         form = clamp_min__default_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, min, accepts="integer floating")
+            plan = metas.clamp_min_default(self_, min)
             clamp_min__default_forms.learn_plan(key, plan, self_, min)
         else:
             plan = Plan(form, (self_, min))
@@ -3591,12 +2837,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
         form = clamp_min_Tensor_forms.get(key)
         if form is None:
-            form = clamp_min_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, min_, accepts="bool integer floating"),
-                self_,
-                min_,
-            )
+            form = clamp_min_Tensor_forms.learn(key, metas.clamp_min_Tensor(self_, min_), self_, min_)
         if form.casts:
             self_, min_ = cast_operands(form, (self_, min_))
         return known_result(form, np.maximum(self_, min_), self_, min_)
@@ -3605,38 +2846,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
         raise
 
 
-# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
-    self_ = self.array
-    min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_min_Tensor(self, min)
-    try:
-        result = np.maximum(self_, min_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_Tensor(self, min)
-
-
-# clamp_min_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if min.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return clamp_min_Tensor(wrap(self), wrap(min)).array
-    try:
-        result = np.maximum(self, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_min_Tensor(wrap(self), wrap(min)).array
+clamp_min_Tensor_dense, clamp_min_Tensor_arrays = ufunc_shims(clamp_min_Tensor, np.maximum, "TT", "biuf")
 
 
 clamp_min_Tensor_out_forms = KnownForms()
@@ -3650,7 +2860,7 @@ def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
         form = clamp_min_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, min_, accepts="bool integer floating")
+            plan = metas.clamp_min_Tensor(self_, min_)
             clamp_min_Tensor_out_forms.learn_plan(key, plan, self_, min_)
         else:
             plan = Plan(form, (self_, min_))
@@ -3674,7 +2884,7 @@ def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, min_.shape, min_.strides, min_.dtype)
         form = clamp_min__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, min_, accepts="bool integer floating")
+            plan = metas.clamp_min_Tensor(self_, min_)
             clamp_min__Tensor_forms.learn_plan(key, plan, self_, min_)
         else:
             plan = Plan(form, (self_, min_))
@@ -3717,12 +2927,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(max), max)
         form = clamp_max_default_forms.get(key)
         if form is None:
-            form = clamp_max_default_forms.learn(
-                key,
-                rules.pointwise(self_, max, accepts="integer floating"),
-                self_,
-                max,
-            )
+            form = clamp_max_default_forms.learn(key, metas.clamp_max_default(self_, max), self_, max)
         if form.casts:
             self_, max = cast_operands(form, (self_, max))
         return known_result(form, np.minimum(self_, max), self_)
@@ -3731,37 +2936,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
         raise
 
 
-# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(self, max)
-    try:
-        result = np.minimum(self_, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_default(self, max)
-
-
-# clamp_max_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(wrap(self), max).array
-    try:
-        result = np.minimum(self, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_max_default(wrap(self), max).array
+clamp_max_default_dense, clamp_max_default_arrays = ufunc_shims(clamp_max_default, np.minimum, "TN", "f")
 
 
 clamp_max_out_forms = KnownForms()
@@ -3774,7 +2949,7 @@ def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(max), max)
         form = clamp_max_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, max, accepts="integer floating")
+            plan = metas.clamp_max_default(self_, max)
             clamp_max_out_forms.learn_plan(key, plan, self_, max)
         else:
             plan = Plan(form, (self_, max))
@@ -3797,7 +2972,7 @@ def clamp_max__default(self: Tensor, max: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(max), max)
         form = clamp_max__default_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, max, accepts="integer floating")
+            plan = metas.clamp_max_default(self_, max)
             clamp_max__default_forms.learn_plan(key, plan, self_, max)
         else:
             plan = Plan(form, (self_, max))
@@ -3835,12 +3010,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
         form = clamp_max_Tensor_forms.get(key)
         if form is None:
-            form = clamp_max_Tensor_forms.learn(
-                key,
-                rules.pointwise(self_, max_, accepts="bool integer floating"),
-                self_,
-                max_,
-            )
+            form = clamp_max_Tensor_forms.learn(key, metas.clamp_max_Tensor(self_, max_), self_, max_)
         if form.casts:
             self_, max_ = cast_operands(form, (self_, max_))
         return known_result(form, np.minimum(self_, max_), self_, max_)
@@ -3849,38 +3019,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
         raise
 
 
-# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
-    self_ = self.array
-    max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_max_Tensor(self, max)
-    try:
-        result = np.minimum(self_, max_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_Tensor(self, max)
-
-
-# clamp_max_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if max.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return clamp_max_Tensor(wrap(self), wrap(max)).array
-    try:
-        result = np.minimum(self, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return clamp_max_Tensor(wrap(self), wrap(max)).array
+clamp_max_Tensor_dense, clamp_max_Tensor_arrays = ufunc_shims(clamp_max_Tensor, np.minimum, "TT", "biuf")
 
 
 clamp_max_Tensor_out_forms = KnownForms()
@@ -3894,7 +3033,7 @@ def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
         form = clamp_max_Tensor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, max_, accepts="bool integer floating")
+            plan = metas.clamp_max_Tensor(self_, max_)
             clamp_max_Tensor_out_forms.learn_plan(key, plan, self_, max_)
         else:
             plan = Plan(form, (self_, max_))
@@ -3918,7 +3057,7 @@ def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, max_.shape, max_.strides, max_.dtype)
         form = clamp_max__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, max_, accepts="bool integer floating")
+            plan = metas.clamp_max_Tensor(self_, max_)
             clamp_max__Tensor_forms.learn_plan(key, plan, self_, max_)
         else:
             plan = Plan(form, (self_, max_))
@@ -3961,12 +3100,7 @@ def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
     form = lerp_Scalar_forms.get(key)
     if form is None:
-        form = lerp_Scalar_forms.learn(
-            key,
-            rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,)),
-            self_,
-            end_,
-        )
+        form = lerp_Scalar_forms.learn(key, metas.lerp_Scalar(self_, end_, weight), self_, end_)
     if form.casts:
         self_, end_ = cast_operands(form, (self_, end_))
     return known_result(form, scaled_sums_kernels.lerp(np, self_, end_, weight), self_, end_)
@@ -3982,7 +3116,7 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
     form = lerp_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,))
+        plan = metas.lerp_Scalar(self_, end_, weight)
         lerp_Scalar_out_forms.learn_plan(key, plan, self_, end_)
     else:
         plan = Plan(form, (self_, end_))
@@ -4002,7 +3136,7 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, end_.shape, end_.strides, end_.dtype, type(weight), weight)
     form = lerp__Scalar_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, accepts="floating complex", numbers=(weight,))
+        plan = metas.lerp_Scalar(self_, end_, weight)
         lerp__Scalar_forms.learn_plan(key, plan, self_, end_)
     else:
         plan = Plan(form, (self_, end_))
@@ -4033,13 +3167,7 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     )
     form = lerp_Tensor_forms.get(key)
     if form is None:
-        form = lerp_Tensor_forms.learn(
-            key,
-            rules.same_dtypes(self_, end_, weight_, accepts="floating complex"),
-            self_,
-            end_,
-            weight_,
-        )
+        form = lerp_Tensor_forms.learn(key, metas.lerp_Tensor(self_, end_, weight_), self_, end_, weight_)
     if form.casts:
         self_, end_, weight_ = cast_operands(form, (self_, end_, weight_))
     return known_result(form, scaled_sums_kernels.lerp(np, self_, end_, weight_), self_, end_, weight_)
@@ -4066,7 +3194,7 @@ def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> T
     )
     form = lerp_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, weight_, accepts="floating complex")
+        plan = metas.lerp_Tensor(self_, end_, weight_)
         lerp_Tensor_out_forms.learn_plan(key, plan, self_, end_, weight_)
     else:
         plan = Plan(form, (self_, end_, weight_))
@@ -4097,7 +3225,7 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     )
     form = lerp__Tensor_forms.get(key)
     if form is None:
-        plan = rules.same_dtypes(self_, end_, weight_, accepts="floating complex")
+        plan = metas.lerp_Tensor(self_, end_, weight_)
         lerp__Tensor_forms.learn_plan(key, plan, self_, end_, weight_)
     else:
         plan = Plan(form, (self_, end_, weight_))
@@ -4132,7 +3260,7 @@ def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
     if form is None:
         form = addcmul_default_forms.learn(
             key,
-            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex"),
+            metas.addcmul_default(self_, tensor1_, tensor2_, value),
             self_,
             tensor1_,
             tensor2_,
@@ -4171,7 +3299,7 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
     )
     form = addcmul_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex")
+        plan = metas.addcmul_default(self_, tensor1_, tensor2_, value)
         addcmul_out_forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
     else:
         plan = Plan(form, (self_, tensor1_, tensor2_))
@@ -4204,7 +3332,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     )
     form = addcmul__forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="integer floating complex")
+        plan = metas.addcmul_default(self_, tensor1_, tensor2_, value)
         addcmul__forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
     else:
         plan = Plan(form, (self_, tensor1_, tensor2_))
@@ -4239,7 +3367,7 @@ def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
     if form is None:
         form = addcdiv_default_forms.learn(
             key,
-            rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex"),
+            metas.addcdiv_default(self_, tensor1_, tensor2_, value),
             self_,
             tensor1_,
             tensor2_,
@@ -4278,7 +3406,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
     )
     form = addcdiv_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex")
+        plan = metas.addcdiv_default(self_, tensor1_, tensor2_, value)
         addcdiv_out_forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
     else:
         plan = Plan(form, (self_, tensor1_, tensor2_))
@@ -4311,7 +3439,7 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     )
     form = addcdiv__forms.get(key)
     if form is None:
-        plan = rules.pointwise_with(self_, tensor1_, tensor2_, numbers=(value,), accepts="floating complex")
+        plan = metas.addcdiv_default(self_, tensor1_, tensor2_, value)
         addcdiv__forms.learn_plan(key, plan, self_, tensor1_, tensor2_)
     else:
         plan = Plan(form, (self_, tensor1_, tensor2_))
@@ -4331,7 +3459,7 @@ def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = ldexp_Tensor_forms.get(key)
     if form is None:
-        form = ldexp_Tensor_forms.learn(key, rules.scaled(self_, other_), self_, other_)
+        form = ldexp_Tensor_forms.learn(key, metas.ldexp_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, arithmetic_kernels.ldexp(np, self_, other_), self_, other_)
@@ -4347,7 +3475,7 @@ def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = ldexp_out_forms.get(key)
     if form is None:
-        plan = rules.scaled(self_, other_)
+        plan = metas.ldexp_Tensor(self_, other_)
         ldexp_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -4367,7 +3495,7 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = ldexp__forms.get(key)
     if form is None:
-        plan = rules.scaled(self_, other_)
+        plan = metas.ldexp_Tensor(self_, other_)
         ldexp__forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -4398,7 +3526,7 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     )
     form = where_self_forms.get(key)
     if form is None:
-        form = where_self_forms.learn(key, rules.where(condition_, self_, other_), condition_, self_, other_)
+        form = where_self_forms.learn(key, metas.where_self(condition_, self_, other_), condition_, self_, other_)
     if form.casts:
         condition_, self_, other_ = cast_operands(form, (condition_, self_, other_))
     return known_result(form, indexing_kernels.choose(np, condition_, self_, other_), condition_, self_, other_)
@@ -4425,7 +3553,7 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) 
     )
     form = where_self_out_forms.get(key)
     if form is None:
-        plan = rules.where(condition_, self_, other_)
+        plan = metas.where_self(condition_, self_, other_)
         where_self_out_forms.learn_plan(key, plan, condition_, self_, other_)
     else:
         plan = Plan(form, (condition_, self_, other_))
@@ -4454,7 +3582,13 @@ def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
     )
     form = where_ScalarSelf_forms.get(key)
     if form is None:
-        form = where_ScalarSelf_forms.learn(key, rules.where(condition_, self, other_), condition_, self, other_)
+        form = where_ScalarSelf_forms.learn(
+            key,
+            metas.where_ScalarSelf(condition_, self, other_),
+            condition_,
+            self,
+            other_,
+        )
     if form.casts:
         condition_, self, other_ = cast_operands(form, (condition_, self, other_))
     return known_result(form, indexing_kernels.choose(np, condition_, self, other_), condition_, other_)
@@ -4479,7 +3613,13 @@ def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
     )
     form = where_ScalarOther_forms.get(key)
     if form is None:
-        form = where_ScalarOther_forms.learn(key, rules.where(condition_, self_, other), condition_, self_, other)
+        form = where_ScalarOther_forms.learn(
+            key,
+            metas.where_ScalarOther(condition_, self_, other),
+            condition_,
+            self_,
+            other,
+        )
     if form.casts:
         condition_, self_, other = cast_operands(form, (condition_, self_, other))
     return known_result(form, indexing_kernels.choose(np, condition_, self_, other), condition_, self_)
@@ -4494,7 +3634,7 @@ def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
     key = (condition_.shape, condition_.strides, condition_.dtype, type(self), self, type(other), other)
     form = where_Scalar_forms.get(key)
     if form is None:
-        form = where_Scalar_forms.learn(key, rules.where(condition_, self, other), condition_, self, other)
+        form = where_Scalar_forms.learn(key, metas.where_Scalar(condition_, self, other), condition_, self, other)
     if form.casts:
         condition_, self, other = cast_operands(form, (condition_, self, other))
     return known_result(form, indexing_kernels.choose(np, condition_, self, other), condition_)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
 from opwright_kernels import orthogonal as orthogonal_kernels
+
+from ..metas import polynomials as metas
 
 special_chebyshev_polynomial_t_default_forms = KnownForms("TT", orthogonal_kernels.chebyshev_polynomial_t, (-1, 0, 1))
 
@@ -22,7 +24,7 @@ def special_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_t_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_t_default(x_, n_),
             x_,
             n_,
         )
@@ -43,7 +45,7 @@ def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_t_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_t_default(x_, n_)
         special_chebyshev_polynomial_t_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -66,7 +68,7 @@ def special_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_t_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_t_x_scalar(x, n_),
             x,
             n_,
         )
@@ -86,7 +88,7 @@ def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_t_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_t_x_scalar(x, n_)
         special_chebyshev_polynomial_t_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -109,7 +111,7 @@ def special_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_t_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_t_n_scalar(x_, n),
             x_,
             n,
         )
@@ -129,7 +131,7 @@ def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_chebyshev_polynomial_t_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_t_n_scalar(x_, n)
         special_chebyshev_polynomial_t_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -151,7 +153,7 @@ def special_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_u_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_u_default(x_, n_),
             x_,
             n_,
         )
@@ -172,7 +174,7 @@ def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_u_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_u_default(x_, n_)
         special_chebyshev_polynomial_u_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -195,7 +197,7 @@ def special_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_u_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_u_x_scalar(x, n_),
             x,
             n_,
         )
@@ -215,7 +217,7 @@ def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_u_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_u_x_scalar(x, n_)
         special_chebyshev_polynomial_u_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -238,7 +240,7 @@ def special_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_u_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_u_n_scalar(x_, n),
             x_,
             n,
         )
@@ -258,7 +260,7 @@ def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_chebyshev_polynomial_u_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_u_n_scalar(x_, n)
         special_chebyshev_polynomial_u_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -280,7 +282,7 @@ def special_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_v_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_v_default(x_, n_),
             x_,
             n_,
         )
@@ -301,7 +303,7 @@ def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_v_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_v_default(x_, n_)
         special_chebyshev_polynomial_v_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -324,7 +326,7 @@ def special_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_v_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_v_x_scalar(x, n_),
             x,
             n_,
         )
@@ -344,7 +346,7 @@ def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_v_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_v_x_scalar(x, n_)
         special_chebyshev_polynomial_v_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -367,7 +369,7 @@ def special_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_v_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_v_n_scalar(x_, n),
             x_,
             n,
         )
@@ -387,7 +389,7 @@ def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_chebyshev_polynomial_v_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_v_n_scalar(x_, n)
         special_chebyshev_polynomial_v_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -409,7 +411,7 @@ def special_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_w_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_w_default(x_, n_),
             x_,
             n_,
         )
@@ -430,7 +432,7 @@ def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_w_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_w_default(x_, n_)
         special_chebyshev_polynomial_w_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -453,7 +455,7 @@ def special_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_w_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_w_x_scalar(x, n_),
             x,
             n_,
         )
@@ -473,7 +475,7 @@ def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_chebyshev_polynomial_w_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_w_x_scalar(x, n_)
         special_chebyshev_polynomial_w_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -496,7 +498,7 @@ def special_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_chebyshev_polynomial_w_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_chebyshev_polynomial_w_n_scalar(x_, n),
             x_,
             n,
         )
@@ -516,7 +518,7 @@ def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_chebyshev_polynomial_w_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_chebyshev_polynomial_w_n_scalar(x_, n)
         special_chebyshev_polynomial_w_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -540,7 +542,7 @@ def special_shifted_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tens
     if form is None:
         form = special_shifted_chebyshev_polynomial_t_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_t_default(x_, n_),
             x_,
             n_,
         )
@@ -561,7 +563,7 @@ def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_t_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_t_default(x_, n_)
         special_shifted_chebyshev_polynomial_t_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -584,7 +586,7 @@ def special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_t_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_t_x_scalar(x, n_),
             x,
             n_,
         )
@@ -604,7 +606,7 @@ def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_t_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_t_x_scalar(x, n_)
         special_shifted_chebyshev_polynomial_t_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -627,7 +629,7 @@ def special_shifted_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_t_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_t_n_scalar(x_, n),
             x_,
             n,
         )
@@ -647,7 +649,7 @@ def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_shifted_chebyshev_polynomial_t_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_t_n_scalar(x_, n)
         special_shifted_chebyshev_polynomial_t_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -671,7 +673,7 @@ def special_shifted_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tens
     if form is None:
         form = special_shifted_chebyshev_polynomial_u_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_u_default(x_, n_),
             x_,
             n_,
         )
@@ -692,7 +694,7 @@ def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_u_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_u_default(x_, n_)
         special_shifted_chebyshev_polynomial_u_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -715,7 +717,7 @@ def special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_u_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_u_x_scalar(x, n_),
             x,
             n_,
         )
@@ -735,7 +737,7 @@ def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_u_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_u_x_scalar(x, n_)
         special_shifted_chebyshev_polynomial_u_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -758,7 +760,7 @@ def special_shifted_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_u_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_u_n_scalar(x_, n),
             x_,
             n,
         )
@@ -778,7 +780,7 @@ def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_shifted_chebyshev_polynomial_u_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_u_n_scalar(x_, n)
         special_shifted_chebyshev_polynomial_u_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -802,7 +804,7 @@ def special_shifted_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tens
     if form is None:
         form = special_shifted_chebyshev_polynomial_v_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_v_default(x_, n_),
             x_,
             n_,
         )
@@ -823,7 +825,7 @@ def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_v_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_v_default(x_, n_)
         special_shifted_chebyshev_polynomial_v_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -846,7 +848,7 @@ def special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_v_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_v_x_scalar(x, n_),
             x,
             n_,
         )
@@ -866,7 +868,7 @@ def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_v_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_v_x_scalar(x, n_)
         special_shifted_chebyshev_polynomial_v_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -889,7 +891,7 @@ def special_shifted_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_v_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_v_n_scalar(x_, n),
             x_,
             n,
         )
@@ -909,7 +911,7 @@ def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_shifted_chebyshev_polynomial_v_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_v_n_scalar(x_, n)
         special_shifted_chebyshev_polynomial_v_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -933,7 +935,7 @@ def special_shifted_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tens
     if form is None:
         form = special_shifted_chebyshev_polynomial_w_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_w_default(x_, n_),
             x_,
             n_,
         )
@@ -954,7 +956,7 @@ def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_w_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_w_default(x_, n_)
         special_shifted_chebyshev_polynomial_w_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -977,7 +979,7 @@ def special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_w_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_w_x_scalar(x, n_),
             x,
             n_,
         )
@@ -997,7 +999,7 @@ def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: 
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_shifted_chebyshev_polynomial_w_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_w_x_scalar(x, n_)
         special_shifted_chebyshev_polynomial_w_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1020,7 +1022,7 @@ def special_shifted_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor
     if form is None:
         form = special_shifted_chebyshev_polynomial_w_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_shifted_chebyshev_polynomial_w_n_scalar(x_, n),
             x_,
             n,
         )
@@ -1040,7 +1042,7 @@ def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: 
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_shifted_chebyshev_polynomial_w_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_shifted_chebyshev_polynomial_w_n_scalar(x_, n)
         special_shifted_chebyshev_polynomial_w_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1062,7 +1064,7 @@ def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_h_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_h_default(x_, n_),
             x_,
             n_,
         )
@@ -1083,7 +1085,7 @@ def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tenso
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_hermite_polynomial_h_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_h_default(x_, n_)
         special_hermite_polynomial_h_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1106,7 +1108,7 @@ def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_h_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_h_x_scalar(x, n_),
             x,
             n_,
         )
@@ -1126,7 +1128,7 @@ def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) ->
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_hermite_polynomial_h_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_h_x_scalar(x, n_)
         special_hermite_polynomial_h_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1149,7 +1151,7 @@ def special_hermite_polynomial_h_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_h_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_h_n_scalar(x_, n),
             x_,
             n,
         )
@@ -1169,7 +1171,7 @@ def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) ->
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_hermite_polynomial_h_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_h_n_scalar(x_, n)
         special_hermite_polynomial_h_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1191,7 +1193,7 @@ def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_he_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_he_default(x_, n_),
             x_,
             n_,
         )
@@ -1212,7 +1214,7 @@ def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_hermite_polynomial_he_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_he_default(x_, n_)
         special_hermite_polynomial_he_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1235,7 +1237,7 @@ def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_he_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_he_x_scalar(x, n_),
             x,
             n_,
         )
@@ -1255,7 +1257,7 @@ def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_hermite_polynomial_he_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_he_x_scalar(x, n_)
         special_hermite_polynomial_he_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1278,7 +1280,7 @@ def special_hermite_polynomial_he_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_hermite_polynomial_he_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_hermite_polynomial_he_n_scalar(x_, n),
             x_,
             n,
         )
@@ -1298,7 +1300,7 @@ def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_hermite_polynomial_he_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_hermite_polynomial_he_n_scalar(x_, n)
         special_hermite_polynomial_he_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1320,7 +1322,7 @@ def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_laguerre_polynomial_l_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_laguerre_polynomial_l_default(x_, n_),
             x_,
             n_,
         )
@@ -1341,7 +1343,7 @@ def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_laguerre_polynomial_l_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_laguerre_polynomial_l_default(x_, n_)
         special_laguerre_polynomial_l_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1364,7 +1366,7 @@ def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_laguerre_polynomial_l_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_laguerre_polynomial_l_x_scalar(x, n_),
             x,
             n_,
         )
@@ -1384,7 +1386,7 @@ def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_laguerre_polynomial_l_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_laguerre_polynomial_l_x_scalar(x, n_)
         special_laguerre_polynomial_l_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1407,7 +1409,7 @@ def special_laguerre_polynomial_l_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_laguerre_polynomial_l_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_laguerre_polynomial_l_n_scalar(x_, n),
             x_,
             n,
         )
@@ -1427,7 +1429,7 @@ def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_laguerre_polynomial_l_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_laguerre_polynomial_l_n_scalar(x_, n)
         special_laguerre_polynomial_l_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))
@@ -1449,7 +1451,7 @@ def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
     if form is None:
         form = special_legendre_polynomial_p_default_forms.learn(
             key,
-            rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_legendre_polynomial_p_default(x_, n_),
             x_,
             n_,
         )
@@ -1470,7 +1472,7 @@ def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
     key = (x_.shape, x_.strides, x_.dtype, n_.shape, n_.strides, n_.dtype)
     form = special_legendre_polynomial_p_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_legendre_polynomial_p_default(x_, n_)
         special_legendre_polynomial_p_out_forms.learn_plan(key, plan, x_, n_)
     else:
         plan = Plan(form, (x_, n_))
@@ -1493,7 +1495,7 @@ def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
     if form is None:
         form = special_legendre_polynomial_p_x_scalar_forms.learn(
             key,
-            rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_legendre_polynomial_p_x_scalar(x, n_),
             x,
             n_,
         )
@@ -1513,7 +1515,7 @@ def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
     key = (type(x), x, n_.shape, n_.strides, n_.dtype)
     form = special_legendre_polynomial_p_x_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x, n_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_legendre_polynomial_p_x_scalar(x, n_)
         special_legendre_polynomial_p_x_scalar_out_forms.learn_plan(key, plan, x, n_)
     else:
         plan = Plan(form, (x, n_))
@@ -1536,7 +1538,7 @@ def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
     if form is None:
         form = special_legendre_polynomial_p_n_scalar_forms.learn(
             key,
-            rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64"),
+            metas.special_legendre_polynomial_p_n_scalar(x_, n),
             x_,
             n,
         )
@@ -1556,7 +1558,7 @@ def special_legendre_polynomial_p_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
     key = (x_.shape, x_.strides, x_.dtype, type(n), n)
     form = special_legendre_polynomial_p_n_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, n, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_legendre_polynomial_p_n_scalar(x_, n)
         special_legendre_polynomial_p_n_scalar_out_forms.learn_plan(key, plan, x_, n)
     else:
         plan = Plan(form, (x_, n))

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of
 from opwright_kernels import pooling as pooling_kernels
 from opwright_kernels import unpooling as unpooling_kernels
+
+from ..metas import pooling as metas
 
 max_pool2d_with_indices_default_forms = KnownForms("TIIIIV", pooling_kernels.max_pool2d, (-1, 0, 1, 2, 3, 4, 5))
 
@@ -35,29 +37,7 @@ def max_pool2d_with_indices_default(
     )
     form = max_pool2d_with_indices_default_forms.get(key)
     if form is None:
-        plan0 = rules.pool(
-            self_,
-            2,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            ceil_mode,
-            name="max_pool2d_with_indices",
-            accepts="integer floating",
-        )
-        plan1 = rules.pool(
-            self_,
-            2,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            ceil_mode,
-            name="max_pool2d_with_indices",
-            accepts="integer floating",
-            positions=True,
-        )
+        plan0, plan1 = metas.max_pool2d_with_indices_default(self_, kernel_size, stride, padding, dilation, ceil_mode)
         form = max_pool2d_with_indices_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -80,29 +60,7 @@ def max_pool2d_with_indices_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool2d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -141,29 +99,7 @@ def max_pool3d_with_indices_default(
     )
     form = max_pool3d_with_indices_default_forms.get(key)
     if form is None:
-        plan0 = rules.pool(
-            self_,
-            3,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            ceil_mode,
-            name="max_pool3d_with_indices",
-            accepts="integer floating",
-        )
-        plan1 = rules.pool(
-            self_,
-            3,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            ceil_mode,
-            name="max_pool3d_with_indices",
-            accepts="integer floating",
-            positions=True,
-        )
+        plan0, plan1 = metas.max_pool3d_with_indices_default(self_, kernel_size, stride, padding, dilation, ceil_mode)
         form = max_pool3d_with_indices_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -186,29 +122,7 @@ def max_pool3d_with_indices_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool3d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -250,18 +164,7 @@ def avg_pool2d_default(
     if form is None:
         form = avg_pool2d_default_forms.learn(
             key,
-            rules.pool(
-                self_,
-                2,
-                kernel_size,
-                stride,
-                padding,
-                [1],
-                ceil_mode,
-                name="avg_pool2d",
-                accepts="int64 floating",
-                divisor=divisor_override,
-            ),
+            metas.avg_pool2d_default(self_, kernel_size, stride, padding, ceil_mode, divisor_override),
             self_,
         )
     if form.casts:
@@ -310,18 +213,7 @@ def avg_pool2d_out(
     )
     form = avg_pool2d_out_forms.get(key)
     if form is None:
-        plan = rules.pool(
-            self_,
-            2,
-            kernel_size,
-            stride,
-            padding,
-            [1],
-            ceil_mode,
-            name="avg_pool2d",
-            accepts="int64 floating",
-            divisor=divisor_override,
-        )
+        plan = metas.avg_pool2d_default(self_, kernel_size, stride, padding, ceil_mode, divisor_override)
         avg_pool2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -372,18 +264,7 @@ def avg_pool3d_default(
     if form is None:
         form = avg_pool3d_default_forms.learn(
             key,
-            rules.pool(
-                self_,
-                3,
-                kernel_size,
-                stride,
-                padding,
-                [1],
-                ceil_mode,
-                name="avg_pool3d",
-                accepts="int64 float32 float64",
-                divisor=divisor_override,
-            ),
+            metas.avg_pool3d_default(self_, kernel_size, stride, padding, ceil_mode, divisor_override),
             self_,
         )
     if form.casts:
@@ -432,18 +313,7 @@ def avg_pool3d_out(
     )
     form = avg_pool3d_out_forms.get(key)
     if form is None:
-        plan = rules.pool(
-            self_,
-            3,
-            kernel_size,
-            stride,
-            padding,
-            [1],
-            ceil_mode,
-            name="avg_pool3d",
-            accepts="int64 float32 float64",
-            divisor=divisor_override,
-        )
+        plan = metas.avg_pool3d_default(self_, kernel_size, stride, padding, ceil_mode, divisor_override)
         avg_pool3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -476,7 +346,7 @@ def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor
     if form is None:
         form = _adaptive_avg_pool2d_default_forms.learn(
             key,
-            rules.adaptive_pool(self_, 2, output_size, name="_adaptive_avg_pool2d"),
+            metas._adaptive_avg_pool2d_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -493,7 +363,7 @@ def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) 
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = _adaptive_avg_pool2d_out_forms.get(key)
     if form is None:
-        plan = rules.adaptive_pool(self_, 2, output_size, name="_adaptive_avg_pool2d")
+        plan = metas._adaptive_avg_pool2d_default(self_, output_size)
         _adaptive_avg_pool2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -514,7 +384,7 @@ def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor
     if form is None:
         form = _adaptive_avg_pool3d_default_forms.learn(
             key,
-            rules.adaptive_pool(self_, 3, output_size, name="_adaptive_avg_pool3d"),
+            metas._adaptive_avg_pool3d_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -531,7 +401,7 @@ def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) 
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = _adaptive_avg_pool3d_out_forms.get(key)
     if form is None:
-        plan = rules.adaptive_pool(self_, 3, output_size, name="_adaptive_avg_pool3d")
+        plan = metas._adaptive_avg_pool3d_default(self_, output_size)
         _adaptive_avg_pool3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -550,8 +420,7 @@ def adaptive_max_pool2d_default(self: Tensor, output_size: list[int]) -> tuple[T
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = adaptive_max_pool2d_default_forms.get(key)
     if form is None:
-        plan0 = rules.adaptive_pool(self_, 2, output_size, name="adaptive_max_pool2d")
-        plan1 = rules.adaptive_pool(self_, 2, output_size, name="adaptive_max_pool2d", positions=True)
+        plan0, plan1 = metas.adaptive_max_pool2d_default(self_, output_size)
         form = adaptive_max_pool2d_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -567,8 +436,7 @@ def adaptive_max_pool2d_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d")
-    plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool2d_default(self.array, output_size)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -587,8 +455,7 @@ def adaptive_max_pool3d_default(self: Tensor, output_size: list[int]) -> tuple[T
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = adaptive_max_pool3d_default_forms.get(key)
     if form is None:
-        plan0 = rules.adaptive_pool(self_, 3, output_size, name="adaptive_max_pool3d")
-        plan1 = rules.adaptive_pool(self_, 3, output_size, name="adaptive_max_pool3d", positions=True)
+        plan0, plan1 = metas.adaptive_max_pool3d_default(self_, output_size)
         form = adaptive_max_pool3d_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -604,8 +471,7 @@ def adaptive_max_pool3d_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d")
-    plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool3d_default(self.array, output_size)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -635,7 +501,7 @@ def max_unpool2d_default(self: Tensor, indices: Tensor, output_size: list[int]) 
     if form is None:
         form = max_unpool2d_default_forms.learn(
             key,
-            rules.unpool(self_, indices_, 2, output_size, name="max_unpool2d"),
+            metas.max_unpool2d_default(self_, indices_, output_size),
             self_,
             indices_,
         )
@@ -662,7 +528,7 @@ def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out:
     )
     form = max_unpool2d_out_forms.get(key)
     if form is None:
-        plan = rules.unpool(self_, indices_, 2, output_size, name="max_unpool2d")
+        plan = metas.max_unpool2d_default(self_, indices_, output_size)
         max_unpool2d_out_forms.learn_plan(key, plan, self_, indices_)
     else:
         plan = Plan(form, (self_, indices_))
@@ -699,7 +565,7 @@ def max_unpool3d_default(
     if form is None:
         form = max_unpool3d_default_forms.learn(
             key,
-            rules.unpool(self_, indices_, 3, output_size, stride, name="max_unpool3d"),
+            metas.max_unpool3d_default(self_, indices_, output_size, stride),
             self_,
             indices_,
         )
@@ -740,7 +606,7 @@ def max_unpool3d_out(
     )
     form = max_unpool3d_out_forms.get(key)
     if form is None:
-        plan = rules.unpool(self_, indices_, 3, output_size, stride, name="max_unpool3d")
+        plan = metas.max_unpool3d_default(self_, indices_, output_size, stride)
         max_unpool3d_out_forms.learn_plan(key, plan, self_, indices_)
     else:
         plan = Plan(form, (self_, indices_))
@@ -774,16 +640,7 @@ def fractional_max_pool2d_default(
     )
     form = fractional_max_pool2d_default_forms.get(key)
     if form is None:
-        plan0 = rules.fractional_pool(self_, 2, kernel_size, output_size, random_samples_, name="fractional_max_pool2d")
-        plan1 = rules.fractional_pool(
-            self_,
-            2,
-            kernel_size,
-            output_size,
-            random_samples_,
-            name="fractional_max_pool2d",
-            positions=True,
-        )
+        plan0, plan1 = metas.fractional_max_pool2d_default(self_, kernel_size, output_size, random_samples_)
         form = fractional_max_pool2d_default_forms.learn(key, (plan0, plan1), self_, random_samples_)
     if form[0].casts:
         self_, random_samples_ = cast_operands(form[0], (self_, random_samples_))
@@ -807,23 +664,7 @@ def fractional_max_pool2d_output(
     output: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool2d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(indices)
@@ -860,16 +701,7 @@ def fractional_max_pool3d_default(
     )
     form = fractional_max_pool3d_default_forms.get(key)
     if form is None:
-        plan0 = rules.fractional_pool(self_, 3, kernel_size, output_size, random_samples_, name="fractional_max_pool3d")
-        plan1 = rules.fractional_pool(
-            self_,
-            3,
-            kernel_size,
-            output_size,
-            random_samples_,
-            name="fractional_max_pool3d",
-            positions=True,
-        )
+        plan0, plan1 = metas.fractional_max_pool3d_default(self_, kernel_size, output_size, random_samples_)
         form = fractional_max_pool3d_default_forms.learn(key, (plan0, plan1), self_, random_samples_)
     if form[0].casts:
         self_, random_samples_ = cast_operands(form[0], (self_, random_samples_))
@@ -893,23 +725,7 @@ def fractional_max_pool3d_output(
     output: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool3d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(indices)

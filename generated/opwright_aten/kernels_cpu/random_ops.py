@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Device, DType, Generator, KnownForms, Layout, Plan, Tensor, cast_operands, known_result, rules
+from opwright.abi import Device, DType, Generator, KnownForms, Layout, Plan, Tensor, cast_operands, known_result
 from opwright_kernels import distributions as distributions_kernels
 from opwright_kernels import random as random_kernels
+
+from ..metas import random_ops as metas
 
 randperm_generator_forms = KnownForms("V.V.V.", random_kernels.randperm, (-1, 0, 1, 2, 3, 4, 5))
 
@@ -25,7 +27,7 @@ def randperm_generator(
     key = (n, dtype, device)
     form = randperm_generator_forms.get(key)
     if form is None:
-        form = randperm_generator_forms.learn(key, rules.permutation(n, dtype=dtype, device=device))
+        form = randperm_generator_forms.learn(key, metas.randperm_generator(n, dtype, device))
     return known_result(form, random_kernels.randperm(np, n, generator, dtype, layout, device, pin_memory))
 
 
@@ -38,7 +40,7 @@ def uniform_default(self: Tensor, from_: float, to: float, generator: Generator 
     key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
     form = uniform_default_forms.get(key)
     if form is None:
-        form = uniform_default_forms.learn(key, rules.uniform(self_, from_, to), self_)
+        form = uniform_default_forms.learn(key, metas.uniform_default(self_, from_, to), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.uniform(np, self_, from_, to, generator), self_)
@@ -53,7 +55,7 @@ def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | No
     key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
     form = uniform_out_forms.get(key)
     if form is None:
-        plan = rules.uniform(self_, from_, to)
+        plan = metas.uniform_default(self_, from_, to)
         uniform_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -72,7 +74,7 @@ def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None)
     key = (self_.shape, self_.strides, self_.dtype, type(from_), from_, type(to), to)
     form = uniform__forms.get(key)
     if form is None:
-        plan = rules.uniform(self_, from_, to)
+        plan = metas.uniform_default(self_, from_, to)
         uniform__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -91,7 +93,7 @@ def normal_functional(self: Tensor, mean: float, std: float, generator: Generato
     key = (self_.shape, self_.strides, self_.dtype, type(std), std)
     form = normal_functional_forms.get(key)
     if form is None:
-        form = normal_functional_forms.learn(key, rules.normal(self_, std), self_)
+        form = normal_functional_forms.learn(key, metas.normal_functional(self_, std), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.normal(np, self_, mean, std, generator), self_)
@@ -106,7 +108,7 @@ def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) 
     key = (self_.shape, self_.strides, self_.dtype, type(std), std)
     form = normal__forms.get(key)
     if form is None:
-        plan = rules.normal(self_, std)
+        plan = metas.normal_functional(self_, std)
         normal__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -125,7 +127,7 @@ def normal_out(self: Tensor, mean: float, std: float, generator: Generator | Non
     key = (self_.shape, self_.strides, self_.dtype, type(std), std)
     form = normal_out_forms.get(key)
     if form is None:
-        plan = rules.normal(self_, std)
+        plan = metas.normal_functional(self_, std)
         normal_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -144,7 +146,7 @@ def exponential_default(self: Tensor, lambd: float, generator: Generator | None)
     key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
     form = exponential_default_forms.get(key)
     if form is None:
-        form = exponential_default_forms.learn(key, rules.positive(self_, "exponential_", "lambda", lambd), self_)
+        form = exponential_default_forms.learn(key, metas.exponential_default(self_, lambd), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.exponential(np, self_, lambd, generator), self_)
@@ -159,7 +161,7 @@ def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out
     key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
     form = exponential_out_forms.get(key)
     if form is None:
-        plan = rules.positive(self_, "exponential_", "lambda", lambd)
+        plan = metas.exponential_default(self_, lambd)
         exponential_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -178,7 +180,7 @@ def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Ten
     key = (self_.shape, self_.strides, self_.dtype, type(lambd), lambd)
     form = exponential__forms.get(key)
     if form is None:
-        plan = rules.positive(self_, "exponential_", "lambda", lambd)
+        plan = metas.exponential_default(self_, lambd)
         exponential__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -197,7 +199,7 @@ def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Te
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = geometric_default_forms.get(key)
     if form is None:
-        form = geometric_default_forms.learn(key, rules.geometric(self_, p), self_)
+        form = geometric_default_forms.learn(key, metas.geometric_default(self_, p), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.geometric(np, self_, p, generator), self_)
@@ -212,7 +214,7 @@ def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tens
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = geometric_out_forms.get(key)
     if form is None:
-        plan = rules.geometric(self_, p)
+        plan = metas.geometric_default(self_, p)
         geometric_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -231,7 +233,7 @@ def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = geometric__forms.get(key)
     if form is None:
-        plan = rules.geometric(self_, p)
+        plan = metas.geometric_default(self_, p)
         geometric__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -250,7 +252,7 @@ def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generat
     key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
     form = cauchy_default_forms.get(key)
     if form is None:
-        form = cauchy_default_forms.learn(key, rules.positive(self_, "cauchy_", "sigma", sigma), self_)
+        form = cauchy_default_forms.learn(key, metas.cauchy_default(self_, sigma), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.cauchy(np, self_, median, sigma, generator), self_)
@@ -265,7 +267,7 @@ def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator |
     key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
     form = cauchy_out_forms.get(key)
     if form is None:
-        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
+        plan = metas.cauchy_default(self_, sigma)
         cauchy_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -284,7 +286,7 @@ def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | No
     key = (self_.shape, self_.strides, self_.dtype, type(sigma), sigma)
     form = cauchy__forms.get(key)
     if form is None:
-        plan = rules.positive(self_, "cauchy_", "sigma", sigma)
+        plan = metas.cauchy_default(self_, sigma)
         cauchy__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -303,7 +305,7 @@ def log_normal_default(self: Tensor, mean: float, std: float, generator: Generat
     key = (self_.shape, self_.strides, self_.dtype, type(std), std)
     form = log_normal_default_forms.get(key)
     if form is None:
-        form = log_normal_default_forms.learn(key, rules.positive(self_, "log_normal_", "std", std), self_)
+        form = log_normal_default_forms.learn(key, metas.log_normal_default(self_, std), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.log_normal(np, self_, mean, std, generator), self_)
@@ -318,7 +320,7 @@ def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator |
     key = (self_.shape, self_.strides, self_.dtype, type(std), std)
     form = log_normal_out_forms.get(key)
     if form is None:
-        plan = rules.positive(self_, "log_normal_", "std", std)
+        plan = metas.log_normal_default(self_, std)
         log_normal_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -337,7 +339,7 @@ def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | No
     key = (self_.shape, self_.strides, self_.dtype, type(std), std)
     form = log_normal__forms.get(key)
     if form is None:
-        plan = rules.positive(self_, "log_normal_", "std", std)
+        plan = metas.log_normal_default(self_, std)
         log_normal__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -356,7 +358,7 @@ def random_from(self: Tensor, from_: int, to: int | None, generator: Generator |
     key = (self_.shape, self_.strides, self_.dtype, from_, to)
     form = random_from_forms.get(key)
     if form is None:
-        form = random_from_forms.learn(key, rules.integers(self_, from_, to), self_)
+        form = random_from_forms.learn(key, metas.random_from(self_, from_, to), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.random_between(np, self_, from_, to, generator), self_)
@@ -371,7 +373,7 @@ def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generat
     key = (self_.shape, self_.strides, self_.dtype, from_, to)
     form = random_from_out_forms.get(key)
     if form is None:
-        plan = rules.integers(self_, from_, to)
+        plan = metas.random_from(self_, from_, to)
         random_from_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -390,7 +392,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
     key = (self_.shape, self_.strides, self_.dtype, from_, to)
     form = random__from_forms.get(key)
     if form is None:
-        plan = rules.integers(self_, from_, to)
+        plan = metas.random_from(self_, from_, to)
         random__from_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -409,7 +411,7 @@ def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, to)
     form = random_to_forms.get(key)
     if form is None:
-        form = random_to_forms.learn(key, rules.integers(self_, 0, to), self_)
+        form = random_to_forms.learn(key, metas.random_to(self_, to), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.random_below(np, self_, to, generator), self_)
@@ -424,7 +426,7 @@ def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tenso
     key = (self_.shape, self_.strides, self_.dtype, to)
     form = random_to_out_forms.get(key)
     if form is None:
-        plan = rules.integers(self_, 0, to)
+        plan = metas.random_to(self_, to)
         random_to_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -443,7 +445,7 @@ def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, to)
     form = random__to_forms.get(key)
     if form is None:
-        plan = rules.integers(self_, 0, to)
+        plan = metas.random_to(self_, to)
         random__to_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -462,7 +464,7 @@ def random_default(self: Tensor, generator: Generator | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = random_default_forms.get(key)
     if form is None:
-        form = random_default_forms.learn(key, rules.overwritten(self_, accepts="bool integer floating"), self_)
+        form = random_default_forms.learn(key, metas.random_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.random_of_dtype(np, self_, generator), self_)
@@ -477,7 +479,7 @@ def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor
     key = (self_.shape, self_.strides, self_.dtype)
     form = random_out_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="bool integer floating")
+        plan = metas.random_default(self_)
         random_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -496,7 +498,7 @@ def random__default(self: Tensor, generator: Generator | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = random__default_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="bool integer floating")
+        plan = metas.random_default(self_)
         random__default_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -515,11 +517,7 @@ def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = bernoulli_default_forms.get(key)
     if form is None:
-        form = bernoulli_default_forms.learn(
-            key,
-            rules.overwritten(self_, accepts="floating", memory_format="contiguous_format"),
-            self_,
-        )
+        form = bernoulli_default_forms.learn(key, metas.bernoulli_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.bernoulli(np, self_, generator), self_)
@@ -534,7 +532,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
     key = (self_.shape, self_.strides, self_.dtype)
     form = bernoulli_out_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
+        plan = metas.bernoulli_default(self_)
         bernoulli_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -553,7 +551,7 @@ def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = bernoulli_p_forms.get(key)
     if form is None:
-        form = bernoulli_p_forms.learn(key, rules.bernoulli(self_, p), self_)
+        form = bernoulli_p_forms.learn(key, metas.bernoulli_p(self_, p), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.bernoulli_of(np, self_, p, generator), self_)
@@ -568,7 +566,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = bernoulli__float_forms.get(key)
     if form is None:
-        plan = rules.bernoulli(self_, p)
+        plan = metas.bernoulli_p(self_, p)
         bernoulli__float_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -587,7 +585,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = bernoulli_float_out_forms.get(key)
     if form is None:
-        plan = rules.bernoulli(self_, p)
+        plan = metas.bernoulli_p(self_, p)
         bernoulli_float_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -607,11 +605,7 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Te
     key = (self_.shape, self_.strides, self_.dtype, p_.shape, p_.strides, p_.dtype)
     form = bernoulli_Tensor_forms.get(key)
     if form is None:
-        form = bernoulli_Tensor_forms.learn(
-            key,
-            rules.overwritten(self_, accepts="bool integer floating", reads=p_),
-            self_,
-        )
+        form = bernoulli_Tensor_forms.learn(key, metas.bernoulli_Tensor(self_, p_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, random_kernels.bernoulli_of(np, self_, p_, generator), self_, p_)
@@ -627,7 +621,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
     key = (self_.shape, self_.strides, self_.dtype, p_.shape, p_.strides, p_.dtype)
     form = bernoulli_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="bool integer floating", reads=p_)
+        plan = metas.bernoulli_Tensor(self_, p_)
         bernoulli_Tensor_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -647,7 +641,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     key = (self_.shape, self_.strides, self_.dtype, p_.shape, p_.strides, p_.dtype)
     form = bernoulli__Tensor_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="bool integer floating", reads=p_)
+        plan = metas.bernoulli_Tensor(self_, p_)
         bernoulli__Tensor_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -666,11 +660,7 @@ def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = poisson_default_forms.get(key)
     if form is None:
-        form = poisson_default_forms.learn(
-            key,
-            rules.overwritten(self_, accepts="floating", memory_format="contiguous_format"),
-            self_,
-        )
+        form = poisson_default_forms.learn(key, metas.poisson_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.poisson(np, self_, generator), self_)
@@ -685,7 +675,7 @@ def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tenso
     key = (self_.shape, self_.strides, self_.dtype)
     form = poisson_out_forms.get(key)
     if form is None:
-        plan = rules.overwritten(self_, accepts="floating", memory_format="contiguous_format")
+        plan = metas.poisson_default(self_)
         poisson_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -705,7 +695,7 @@ def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -
     key = (count_.shape, count_.strides, count_.dtype, prob_.shape, prob_.strides, prob_.dtype)
     form = binomial_default_forms.get(key)
     if form is None:
-        form = binomial_default_forms.learn(key, rules.binomial(count_, prob_), count_, prob_)
+        form = binomial_default_forms.learn(key, metas.binomial_default(count_, prob_), count_, prob_)
     if form.casts:
         count_, prob_ = cast_operands(form, (count_, prob_))
     return known_result(form, distributions_kernels.binomial(np, count_, prob_, generator), count_, prob_)
@@ -721,7 +711,7 @@ def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: 
     key = (count_.shape, count_.strides, count_.dtype, prob_.shape, prob_.strides, prob_.dtype)
     form = binomial_out_forms.get(key)
     if form is None:
-        plan = rules.binomial(count_, prob_)
+        plan = metas.binomial_default(count_, prob_)
         binomial_out_forms.learn_plan(key, plan, count_, prob_)
     else:
         plan = Plan(form, (count_, prob_))
@@ -740,7 +730,7 @@ def multinomial_default(self: Tensor, num_samples: int, replacement: bool, gener
     key = (self_.shape, self_.strides, self_.dtype, num_samples, replacement)
     form = multinomial_default_forms.get(key)
     if form is None:
-        form = multinomial_default_forms.learn(key, rules.multinomial(self_, num_samples, replacement), self_)
+        form = multinomial_default_forms.learn(key, metas.multinomial_default(self_, num_samples, replacement), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, distributions_kernels.multinomial(np, self_, num_samples, replacement, generator), self_)
@@ -762,7 +752,7 @@ def multinomial_out(
     key = (self_.shape, self_.strides, self_.dtype, num_samples, replacement)
     form = multinomial_out_forms.get(key)
     if form is None:
-        plan = rules.multinomial(self_, num_samples, replacement)
+        plan = metas.multinomial_default(self_, num_samples, replacement)
         multinomial_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import DType, KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, results_of, rules
+from opwright.abi import DType, KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, results_of
 from opwright_kernels import reductions as reductions_kernels
 from opwright_kernels import scans as scans_kernels
+
+from ..metas import reductions as metas
 
 sum_default_forms = KnownForms("TV", reductions_kernels.whole_total, (-1, 0, 1))
 
@@ -20,11 +22,7 @@ def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dtype)
     form = sum_default_forms.get(key)
     if form is None:
-        form = sum_default_forms.learn(
-            key,
-            rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True),
-            self_,
-        )
+        form = sum_default_forms.learn(key, metas.sum_default(self_, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.whole_total(np, self_, dtype), self_)
@@ -39,7 +37,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dtype)
     form = sum_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+        plan = metas.sum_default(self_, dtype)
         sum_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -58,11 +56,7 @@ def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
     form = sum_dim_IntList_forms.get(key)
     if form is None:
-        form = sum_dim_IntList_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True),
-            self_,
-        )
+        form = sum_dim_IntList_forms.learn(key, metas.sum_dim_IntList(self_, dim, keepdim, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.total(np, self_, dim, keepdim, dtype), self_)
@@ -77,7 +71,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
     form = sum_IntList_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+        plan = metas.sum_dim_IntList(self_, dim, keepdim, dtype)
         sum_IntList_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -96,11 +90,7 @@ def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dtype)
     form = prod_default_forms.get(key)
     if form is None:
-        form = prod_default_forms.learn(
-            key,
-            rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True),
-            self_,
-        )
+        form = prod_default_forms.learn(key, metas.prod_default(self_, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.whole_product(np, self_, dtype), self_)
@@ -115,7 +105,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dtype)
     form = prod_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+        plan = metas.prod_default(self_, dtype)
         prod_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -134,11 +124,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim, dtype)
     form = prod_dim_int_forms.get(key)
     if form is None:
-        form = prod_dim_int_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True),
-            self_,
-        )
+        form = prod_dim_int_forms.learn(key, metas.prod_dim_int(self_, dim, keepdim, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.product(np, self_, dim, keepdim, dtype), self_)
@@ -153,7 +139,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim, dtype)
     form = prod_int_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+        plan = metas.prod_dim_int(self_, dim, keepdim, dtype)
         prod_int_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -172,11 +158,7 @@ def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dtype)
     form = mean_default_forms.get(key)
     if form is None:
-        form = mean_default_forms.learn(
-            key,
-            rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only"),
-            self_,
-        )
+        form = mean_default_forms.learn(key, metas.mean_default(self_, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.whole_average(np, self_, dtype), self_)
@@ -191,7 +173,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dtype)
     form = mean_dtype_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, compute_dtype=dtype, kind="float_only")
+        plan = metas.mean_default(self_, dtype)
         mean_dtype_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -210,11 +192,7 @@ def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
     form = mean_dim_forms.get(key)
     if form is None:
-        form = mean_dim_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="float_only"),
-            self_,
-        )
+        form = mean_dim_forms.learn(key, metas.mean_dim(self_, dim, keepdim, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.average(np, self_, dim, keepdim, dtype), self_)
@@ -229,7 +207,7 @@ def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
     form = mean_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="float_only")
+        plan = metas.mean_dim(self_, dim, keepdim, dtype)
         mean_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -248,11 +226,7 @@ def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = amax_default_forms.get(key)
     if form is None:
-        form = amax_default_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True),
-            self_,
-        )
+        form = amax_default_forms.learn(key, metas.amax_default(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.largest(np, self_, dim, keepdim), self_)
@@ -267,7 +241,7 @@ def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = amax_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.amax_default(self_, dim, keepdim)
         amax_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -286,11 +260,7 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = amin_default_forms.get(key)
     if form is None:
-        form = amin_default_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True),
-            self_,
-        )
+        form = amin_default_forms.learn(key, metas.amin_default(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.smallest(np, self_, dim, keepdim), self_)
@@ -305,7 +275,7 @@ def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = amin_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.amin_default(self_, dim, keepdim)
         amin_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -325,7 +295,7 @@ def any_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = any_default_forms.get(key)
         if form is None:
-            form = any_default_forms.learn(key, rules.reduce(self_, None, False, kind="truth", combines=True), self_)
+            form = any_default_forms.learn(key, metas.any_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.any(), self_)
@@ -344,7 +314,7 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = any_all_out_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, kind="truth", combines=True)
+            plan = metas.any_default(self_)
             any_all_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -366,7 +336,7 @@ def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = any_dim_forms.get(key)
     if form is None:
-        form = any_dim_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth", combines=True), self_)
+        form = any_dim_forms.learn(key, metas.any_dim(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
@@ -381,7 +351,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = any_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
+        plan = metas.any_dim(self_, dim, keepdim)
         any_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -400,11 +370,7 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = any_dims_forms.get(key)
     if form is None:
-        form = any_dims_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True),
-            self_,
-        )
+        form = any_dims_forms.learn(key, metas.any_dims(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_any(np, self_, dim, keepdim), self_)
@@ -419,7 +385,7 @@ def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = any_dims_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+        plan = metas.any_dims(self_, dim, keepdim)
         any_dims_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -439,7 +405,7 @@ def all_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = all_default_forms.get(key)
         if form is None:
-            form = all_default_forms.learn(key, rules.reduce(self_, None, False, kind="truth", combines=True), self_)
+            form = all_default_forms.learn(key, metas.all_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.all(), self_)
@@ -458,7 +424,7 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = all_all_out_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, kind="truth", combines=True)
+            plan = metas.all_default(self_)
             all_all_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -480,7 +446,7 @@ def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = all_dim_forms.get(key)
     if form is None:
-        form = all_dim_forms.learn(key, rules.reduce(self_, dim, keepdim, kind="truth", combines=True), self_)
+        form = all_dim_forms.learn(key, metas.all_dim(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
@@ -495,7 +461,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = all_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", combines=True)
+        plan = metas.all_dim(self_, dim, keepdim)
         all_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -514,11 +480,7 @@ def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = all_dims_forms.get(key)
     if form is None:
-        form = all_dims_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True),
-            self_,
-        )
+        form = all_dims_forms.learn(key, metas.all_dims(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.truth_of_all(np, self_, dim, keepdim), self_)
@@ -533,7 +495,7 @@ def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = all_dims_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+        plan = metas.all_dims(self_, dim, keepdim)
         all_dims_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -552,11 +514,7 @@ def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = argmax_default_forms.get(key)
     if form is None:
-        form = argmax_default_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating"),
-            self_,
-        )
+        form = argmax_default_forms.learn(key, metas.argmax_default(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.position_of_largest(np, self_, dim, keepdim), self_)
@@ -571,7 +529,7 @@ def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = argmax_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        plan = metas.argmax_default(self_, dim, keepdim)
         argmax_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -590,11 +548,7 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = argmin_default_forms.get(key)
     if form is None:
-        form = argmin_default_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating"),
-            self_,
-        )
+        form = argmin_default_forms.learn(key, metas.argmin_default(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.position_of_smallest(np, self_, dim, keepdim), self_)
@@ -609,7 +563,7 @@ def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = argmin_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        plan = metas.argmin_default(self_, dim, keepdim)
         argmin_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -629,11 +583,7 @@ def max_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = max_default_forms.get(key)
         if form is None:
-            form = max_default_forms.learn(
-                key,
-                rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True),
-                self_,
-            )
+            form = max_default_forms.learn(key, metas.max_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.max(), self_)
@@ -652,7 +602,7 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = max_unary_out_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+            plan = metas.max_default(self_)
             max_unary_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -674,8 +624,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = max_dim_forms.get(key)
     if form is None:
-        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
-        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+        plan0, plan1 = metas.max_dim(self_, dim, keepdim)
         form = max_dim_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -686,8 +635,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 # max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.max_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(max)
     target1 = plan1.target(max_values)
@@ -707,11 +655,7 @@ def min_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = min_default_forms.get(key)
         if form is None:
-            form = min_default_forms.learn(
-                key,
-                rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True),
-                self_,
-            )
+            form = min_default_forms.learn(key, metas.min_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_.min(), self_)
@@ -730,7 +674,7 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = min_unary_out_forms.get(key)
         if form is None:
-            plan = rules.reduce(self_, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+            plan = metas.min_default(self_)
             min_unary_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -752,8 +696,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = min_dim_forms.get(key)
     if form is None:
-        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
-        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+        plan0, plan1 = metas.min_dim(self_, dim, keepdim)
         form = min_dim_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -764,8 +707,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 # min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.min_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(min_indices)
@@ -784,11 +726,7 @@ def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = var_correction_forms.get(key)
     if form is None:
-        form = var_correction_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex"),
-            self_,
-        )
+        form = var_correction_forms.learn(key, metas.var_correction(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.variance(np, self_, dim, correction, keepdim), self_)
@@ -804,7 +742,7 @@ def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = var_correction_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        plan = metas.var_correction(self_, dim, keepdim)
         var_correction_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -823,11 +761,7 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = std_correction_forms.get(key)
     if form is None:
-        form = std_correction_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex"),
-            self_,
-        )
+        form = std_correction_forms.learn(key, metas.std_correction(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.deviation(np, self_, dim, correction, keepdim), self_)
@@ -843,7 +777,7 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = std_correction_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
+        plan = metas.std_correction(self_, dim, keepdim)
         std_correction_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -862,11 +796,7 @@ def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DT
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
     form = nansum_default_forms.get(key)
     if form is None:
-        form = nansum_default_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, compute_dtype=dtype, kind="int_to_long", accepts="bool integer floating"),
-            self_,
-        )
+        form = nansum_default_forms.learn(key, metas.nansum_default(self_, dim, keepdim, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), self_)
@@ -881,14 +811,7 @@ def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType 
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim, dtype)
     form = nansum_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(
-            self_,
-            dim,
-            keepdim,
-            compute_dtype=dtype,
-            kind="int_to_long",
-            accepts="bool integer floating",
-        )
+        plan = metas.nansum_default(self_, dim, keepdim, dtype)
         nansum_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -907,7 +830,7 @@ def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
     form = count_nonzero_dim_IntList_forms.get(key)
     if form is None:
-        form = count_nonzero_dim_IntList_forms.learn(key, rules.reduce(self_, dim, False, kind="long"), self_)
+        form = count_nonzero_dim_IntList_forms.learn(key, metas.count_nonzero_dim_IntList(self_, dim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
@@ -922,7 +845,7 @@ def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> 
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
     form = count_nonzero_dim_IntList_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, False, kind="long")
+        plan = metas.count_nonzero_dim_IntList(self_, dim)
         count_nonzero_dim_IntList_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -941,7 +864,7 @@ def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = count_nonzero_default_forms.get(key)
     if form is None:
-        form = count_nonzero_default_forms.learn(key, rules.reduce(self_, dim, False, kind="long"), self_)
+        form = count_nonzero_default_forms.learn(key, metas.count_nonzero_default(self_, dim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.number_of_nonzero(np, self_, dim), self_)
@@ -956,7 +879,7 @@ def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = count_nonzero_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, False, kind="long")
+        plan = metas.count_nonzero_default(self_, dim)
         count_nonzero_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -975,11 +898,7 @@ def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = logsumexp_default_forms.get(key)
     if form is None:
-        form = logsumexp_default_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, kind="int_to_float", combines=True),
-            self_,
-        )
+        form = logsumexp_default_forms.learn(key, metas.logsumexp_default(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.logsumexp(np, self_, dim, keepdim), self_)
@@ -994,7 +913,7 @@ def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> T
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = logsumexp_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, dim, keepdim, kind="int_to_float", combines=True)
+        plan = metas.logsumexp_default(self_, dim, keepdim)
         logsumexp_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1013,8 +932,7 @@ def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tenso
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = aminmax_default_forms.get(key)
     if form is None:
-        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
-        plan1 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
+        plan0, plan1 = metas.aminmax_default(self_, dim, keepdim)
         form = aminmax_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -1025,8 +943,7 @@ def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tenso
 # aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!)
 #     min, Tensor(b!) max)
 def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.aminmax_default(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(max)
@@ -1054,7 +971,7 @@ def linalg_vector_norm_default(
     if form is None:
         form = linalg_vector_norm_default_forms.learn(
             key,
-            rules.norm(self_, ord, dim, keepdim, compute_dtype=dtype),
+            metas.linalg_vector_norm_default(self_, ord, dim, keepdim, dtype),
             self_,
         )
     if form.casts:
@@ -1079,7 +996,7 @@ def linalg_vector_norm_out(
     key = (self_.shape, self_.strides, self_.dtype, type(ord), ord, None if dim is None else tuple(dim), keepdim, dtype)
     form = linalg_vector_norm_out_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, ord, dim, keepdim, compute_dtype=dtype)
+        plan = metas.linalg_vector_norm_default(self_, ord, dim, keepdim, dtype)
         linalg_vector_norm_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1098,7 +1015,7 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = norm_Scalar_forms.get(key)
     if form is None:
-        form = norm_Scalar_forms.learn(key, rules.norm(self_, p), self_)
+        form = norm_Scalar_forms.learn(key, metas.norm_Scalar(self_, p), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.whole_norm(np, self_, p), self_)
@@ -1113,7 +1030,7 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(p), p)
     form = norm_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, p)
+        plan = metas.norm_Scalar(self_, p)
         norm_Scalar_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1132,7 +1049,7 @@ def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(p), p, dtype)
     form = norm_ScalarOpt_dtype_forms.get(key)
     if form is None:
-        form = norm_ScalarOpt_dtype_forms.learn(key, rules.norm(self_, p, compute_dtype=dtype), self_)
+        form = norm_ScalarOpt_dtype_forms.learn(key, metas.norm_ScalarOpt_dtype(self_, p, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.whole_norm(np, self_, p, dtype), self_)
@@ -1147,7 +1064,7 @@ def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) ->
     key = (self_.shape, self_.strides, self_.dtype, type(p), p, dtype)
     form = norm_ScalarOpt_dtype_out_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, p, compute_dtype=dtype)
+        plan = metas.norm_ScalarOpt_dtype(self_, p, dtype)
         norm_ScalarOpt_dtype_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1166,7 +1083,7 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
     key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim)
     form = norm_ScalarOpt_dim_forms.get(key)
     if form is None:
-        form = norm_ScalarOpt_dim_forms.learn(key, rules.norm(self_, p, dim, keepdim), self_)
+        form = norm_ScalarOpt_dim_forms.learn(key, metas.norm_ScalarOpt_dim(self_, p, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.vector_norm(np, self_, p, dim, keepdim), self_)
@@ -1181,7 +1098,7 @@ def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -
     key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim)
     form = norm_out_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, p, dim, keepdim)
+        plan = metas.norm_ScalarOpt_dim(self_, p, dim, keepdim)
         norm_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1200,7 +1117,11 @@ def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool
     key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim, dtype)
     form = norm_ScalarOpt_dim_dtype_forms.get(key)
     if form is None:
-        form = norm_ScalarOpt_dim_dtype_forms.learn(key, rules.norm(self_, p, dim, keepdim, compute_dtype=dtype), self_)
+        form = norm_ScalarOpt_dim_dtype_forms.learn(
+            key,
+            metas.norm_ScalarOpt_dim_dtype(self_, p, dim, keepdim, dtype),
+            self_,
+        )
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype), self_)
@@ -1215,7 +1136,7 @@ def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: D
     key = (self_.shape, self_.strides, self_.dtype, type(p), p, tuple(dim), keepdim, dtype)
     form = norm_dtype_out_forms.get(key)
     if form is None:
-        plan = rules.norm(self_, p, dim, keepdim, compute_dtype=dtype)
+        plan = metas.norm_ScalarOpt_dim_dtype(self_, p, dim, keepdim, dtype)
         norm_dtype_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1234,8 +1155,7 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = var_mean_correction_forms.get(key)
     if form is None:
-        plan0 = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
-        plan1 = rules.reduce(self_, dim, keepdim, accepts="floating complex")
+        plan0, plan1 = metas.var_mean_correction(self_, dim, keepdim)
         form = var_mean_correction_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -1253,8 +1173,7 @@ def var_mean_correction_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.var_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -1273,8 +1192,7 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
     form = std_mean_correction_forms.get(key)
     if form is None:
-        plan0 = rules.reduce(self_, dim, keepdim, kind="real", accepts="floating complex")
-        plan1 = rules.reduce(self_, dim, keepdim, accepts="floating complex")
+        plan0, plan1 = metas.std_mean_correction(self_, dim, keepdim)
         form = std_mean_correction_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -1292,8 +1210,7 @@ def std_mean_correction_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.std_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -1312,7 +1229,7 @@ def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
     form = cumsum_default_forms.get(key)
     if form is None:
-        form = cumsum_default_forms.learn(key, rules.scan(self_, dim, compute_dtype=dtype), self_)
+        form = cumsum_default_forms.learn(key, metas.cumsum_default(self_, dim, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, scans_kernels.running_total(np, self_, dim, dtype), self_)
@@ -1327,7 +1244,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
     form = cumsum_out_forms.get(key)
     if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        plan = metas.cumsum_default(self_, dim, dtype)
         cumsum_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1346,7 +1263,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
     form = cumsum__forms.get(key)
     if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        plan = metas.cumsum_default(self_, dim, dtype)
         cumsum__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1365,7 +1282,7 @@ def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
     form = cumprod_default_forms.get(key)
     if form is None:
-        form = cumprod_default_forms.learn(key, rules.scan(self_, dim, compute_dtype=dtype), self_)
+        form = cumprod_default_forms.learn(key, metas.cumprod_default(self_, dim, dtype), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, scans_kernels.running_product(np, self_, dim, dtype), self_)
@@ -1380,7 +1297,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
     key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
     form = cumprod_out_forms.get(key)
     if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        plan = metas.cumprod_default(self_, dim, dtype)
         cumprod_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1399,7 +1316,7 @@ def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim, dtype)
     form = cumprod__forms.get(key)
     if form is None:
-        plan = rules.scan(self_, dim, compute_dtype=dtype)
+        plan = metas.cumprod_default(self_, dim, dtype)
         cumprod__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1418,8 +1335,7 @@ def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = cummax_default_forms.get(key)
     if form is None:
-        plan0 = rules.scan(self_, dim, kind="default", accepts="bool integer floating")
-        plan1 = rules.scan(self_, dim, kind="long", accepts="bool integer floating")
+        plan0, plan1 = metas.cummax_default(self_, dim)
         form = cummax_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -1429,8 +1345,7 @@ def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 # cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
 def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummax_default(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -1449,8 +1364,7 @@ def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = cummin_default_forms.get(key)
     if form is None:
-        plan0 = rules.scan(self_, dim, kind="default", accepts="bool integer floating")
-        plan1 = rules.scan(self_, dim, kind="long", accepts="bool integer floating")
+        plan0, plan1 = metas.cummin_default(self_, dim)
         form = cummin_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -1460,8 +1374,7 @@ def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 # cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
 def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummin_default(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -1480,11 +1393,7 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = logcumsumexp_default_forms.get(key)
     if form is None:
-        form = logcumsumexp_default_forms.learn(
-            key,
-            rules.scan(self_, dim, kind="default", accepts="floating complex"),
-            self_,
-        )
+        form = logcumsumexp_default_forms.learn(key, metas.logcumsumexp_default(self_, dim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, scans_kernels.running_logsumexp(np, self_, dim), self_)
@@ -1499,7 +1408,7 @@ def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = logcumsumexp_out_forms.get(key)
     if form is None:
-        plan = rules.scan(self_, dim, kind="default", accepts="floating complex")
+        plan = metas.logcumsumexp_default(self_, dim)
         logcumsumexp_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1518,11 +1427,7 @@ def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tenso
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), keepdim)
     form = hash_tensor_forms.get(key)
     if form is None:
-        form = hash_tensor_forms.learn(
-            key,
-            rules.reduce(self_, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating"),
-            self_,
-        )
+        form = hash_tensor_forms.learn(key, metas.hash_tensor(self_, dim, keepdim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, reductions_kernels.hash_of_elements(np, self_, dim, keepdim, mode), self_)

@@ -7,20 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import (
-    Device,
-    DType,
-    KnownForms,
-    Layout,
-    Plan,
-    Tensor,
-    cast_operands,
-    known_result,
-    rules,
-    wrap_result,
-)
+from opwright.abi import Device, DType, KnownForms, Layout, Plan, Tensor, cast_operands, known_result, wrap_result
 from opwright_kernels import padding as padding_kernels
 from opwright_kernels import rearranging as rearranging_kernels
+
+from ..metas import shapes as metas
 
 flip_default_forms = KnownForms("TI", rearranging_kernels.flip, (-1, 0, 1))
 
@@ -31,7 +22,7 @@ def flip_default(self: Tensor, dims: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(dims))
     form = flip_default_forms.get(key)
     if form is None:
-        form = flip_default_forms.learn(key, rules.flipped(self_, dims), self_)
+        form = flip_default_forms.learn(key, metas.flip_default(self_, dims), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.flip(np, self_, dims), self_)
@@ -46,7 +37,7 @@ def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(dims))
     form = flip_out_forms.get(key)
     if form is None:
-        plan = rules.flipped(self_, dims)
+        plan = metas.flip_default(self_, dims)
         flip_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -65,7 +56,7 @@ def roll_default(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(shifts), tuple(dims))
     form = roll_default_forms.get(key)
     if form is None:
-        form = roll_default_forms.learn(key, rules.rolled(self_, shifts, dims), self_)
+        form = roll_default_forms.learn(key, metas.roll_default(self_, shifts, dims), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.roll(np, self_, shifts, dims), self_)
@@ -80,7 +71,7 @@ def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> T
     key = (self_.shape, self_.strides, self_.dtype, tuple(shifts), tuple(dims))
     form = roll_out_forms.get(key)
     if form is None:
-        plan = rules.rolled(self_, shifts, dims)
+        plan = metas.roll_default(self_, shifts, dims)
         roll_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -99,7 +90,7 @@ def rot90_default(self: Tensor, k: int, dims: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, k, tuple(dims))
     form = rot90_default_forms.get(key)
     if form is None:
-        form = rot90_default_forms.learn(key, rules.rotated(self_, k, dims), self_)
+        form = rot90_default_forms.learn(key, metas.rot90_default(self_, k, dims), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.rot90(np, self_, k, dims), self_)
@@ -114,7 +105,7 @@ def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, k, tuple(dims))
     form = rot90_out_forms.get(key)
     if form is None:
-        plan = rules.rotated(self_, k, dims)
+        plan = metas.rot90_default(self_, k, dims)
         rot90_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -133,7 +124,7 @@ def channel_shuffle_default(self: Tensor, groups: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, groups)
     form = channel_shuffle_default_forms.get(key)
     if form is None:
-        form = channel_shuffle_default_forms.learn(key, rules.shuffled(self_, groups), self_)
+        form = channel_shuffle_default_forms.learn(key, metas.channel_shuffle_default(self_, groups), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.channel_shuffle(np, self_, groups), self_)
@@ -148,7 +139,7 @@ def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, groups)
     form = channel_shuffle_out_forms.get(key)
     if form is None:
-        plan = rules.shuffled(self_, groups)
+        plan = metas.channel_shuffle_default(self_, groups)
         channel_shuffle_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -167,7 +158,7 @@ def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, upscale_factor)
     form = pixel_shuffle_default_forms.get(key)
     if form is None:
-        form = pixel_shuffle_default_forms.learn(key, rules.pixels_from_channels(self_, upscale_factor), self_)
+        form = pixel_shuffle_default_forms.learn(key, metas.pixel_shuffle_default(self_, upscale_factor), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.pixel_shuffle(np, self_, upscale_factor), self_)
@@ -182,7 +173,7 @@ def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, upscale_factor)
     form = pixel_shuffle_out_forms.get(key)
     if form is None:
-        plan = rules.pixels_from_channels(self_, upscale_factor)
+        plan = metas.pixel_shuffle_default(self_, upscale_factor)
         pixel_shuffle_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -201,7 +192,7 @@ def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, downscale_factor)
     form = pixel_unshuffle_default_forms.get(key)
     if form is None:
-        form = pixel_unshuffle_default_forms.learn(key, rules.channels_from_pixels(self_, downscale_factor), self_)
+        form = pixel_unshuffle_default_forms.learn(key, metas.pixel_unshuffle_default(self_, downscale_factor), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor), self_)
@@ -216,7 +207,7 @@ def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Ten
     key = (self_.shape, self_.strides, self_.dtype, downscale_factor)
     form = pixel_unshuffle_out_forms.get(key)
     if form is None:
-        plan = rules.channels_from_pixels(self_, downscale_factor)
+        plan = metas.pixel_unshuffle_default(self_, downscale_factor)
         pixel_unshuffle_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -235,7 +226,7 @@ def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, dim, start, length)
     form = narrow_copy_default_forms.get(key)
     if form is None:
-        form = narrow_copy_default_forms.learn(key, rules.narrowed(self_, dim, start, length), self_)
+        form = narrow_copy_default_forms.learn(key, metas.narrow_copy_default(self_, dim, start, length), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.narrow_copy(np, self_, dim, start, length), self_)
@@ -250,7 +241,7 @@ def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor
     key = (self_.shape, self_.strides, self_.dtype, dim, start, length)
     form = narrow_copy_out_forms.get(key)
     if form is None:
-        plan = rules.narrowed(self_, dim, start, length)
+        plan = metas.narrow_copy_default(self_, dim, start, length)
         narrow_copy_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -269,7 +260,7 @@ def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(repeats))
     form = repeat_default_forms.get(key)
     if form is None:
-        form = repeat_default_forms.learn(key, rules.repeated(self_, repeats), self_)
+        form = repeat_default_forms.learn(key, metas.repeat_default(self_, repeats), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.repeat(np, self_, repeats), self_)
@@ -284,7 +275,7 @@ def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(repeats))
     form = repeat_out_forms.get(key)
     if form is None:
-        plan = rules.repeated(self_, repeats)
+        plan = metas.repeat_default(self_, repeats)
         repeat_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -308,7 +299,7 @@ def block_diag_default(tensors: list[Tensor]) -> Tensor:
     key = tuple([(item.shape, item.strides, item.dtype) for item in tensors_])
     form = block_diag_default_forms.get(key)
     if form is None:
-        form = block_diag_default_forms.learn(key, rules.block_diagonal(tensors_), *tensors_)
+        form = block_diag_default_forms.learn(key, metas.block_diag_default(tensors_), *tensors_)
     if form.casts:
         tensors_ = cast_operands(form, tensors_)
     return known_result(form, rearranging_kernels.block_diag(np, tensors_), *tensors_)
@@ -323,7 +314,7 @@ def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
     key = tuple([(item.shape, item.strides, item.dtype) for item in tensors_])
     form = block_diag_out_forms.get(key)
     if form is None:
-        plan = rules.block_diagonal(tensors_)
+        plan = metas.block_diag_default(tensors_)
         block_diag_out_forms.learn_plan(key, plan, *tensors_)
     else:
         plan = Plan(form, tensors_)
@@ -342,7 +333,7 @@ def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tenso
     key = (self_.shape, self_.strides, self_.dtype, offset, dim1, dim2)
     form = diag_embed_default_forms.get(key)
     if form is None:
-        form = diag_embed_default_forms.learn(key, rules.with_diagonal(self_, offset, dim1, dim2), self_)
+        form = diag_embed_default_forms.learn(key, metas.diag_embed_default(self_, offset, dim1, dim2), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2), self_)
@@ -357,7 +348,7 @@ def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor)
     key = (self_.shape, self_.strides, self_.dtype, offset, dim1, dim2)
     form = diag_embed_out_forms.get(key)
     if form is None:
-        plan = rules.with_diagonal(self_, offset, dim1, dim2)
+        plan = metas.diag_embed_default(self_, offset, dim1, dim2)
         diag_embed_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -384,10 +375,7 @@ def tril_indices_default(
     key = (row, col, offset, dtype, device)
     form = tril_indices_default_forms.get(key)
     if form is None:
-        form = tril_indices_default_forms.learn(
-            key,
-            rules.triangle_indices(row, col, offset, upper=False, dtype=dtype, device=device),
-        )
+        form = tril_indices_default_forms.learn(key, metas.tril_indices_default(row, col, offset, dtype, device))
     return known_result(form, rearranging_kernels.tril_indices(np, row, col, offset, dtype, layout, device, pin_memory))
 
 
@@ -408,10 +396,7 @@ def triu_indices_default(
     key = (row, col, offset, dtype, device)
     form = triu_indices_default_forms.get(key)
     if form is None:
-        form = triu_indices_default_forms.learn(
-            key,
-            rules.triangle_indices(row, col, offset, upper=True, dtype=dtype, device=device),
-        )
+        form = triu_indices_default_forms.learn(key, metas.triu_indices_default(row, col, offset, dtype, device))
     return known_result(form, rearranging_kernels.triu_indices(np, row, col, offset, dtype, layout, device, pin_memory))
 
 
@@ -427,7 +412,7 @@ def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None
     if form is None:
         form = slice_scatter_default_forms.learn(
             key,
-            rules.slice_overlaid(self_, src_, dim, start, end, step),
+            metas.slice_scatter_default(self_, src_, dim, start, end, step),
             self_,
             src_,
         )
@@ -455,7 +440,7 @@ def slice_scatter_out(
     key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, dim, start, end, step)
     form = slice_scatter_out_forms.get(key)
     if form is None:
-        plan = rules.slice_overlaid(self_, src_, dim, start, end, step)
+        plan = metas.slice_scatter_default(self_, src_, dim, start, end, step)
         slice_scatter_out_forms.learn_plan(key, plan, self_, src_)
     else:
         plan = Plan(form, (self_, src_))
@@ -475,7 +460,12 @@ def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> T
     key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, dim, index)
     form = select_scatter_default_forms.get(key)
     if form is None:
-        form = select_scatter_default_forms.learn(key, rules.selection_overlaid(self_, src_, dim, index), self_, src_)
+        form = select_scatter_default_forms.learn(
+            key,
+            metas.select_scatter_default(self_, src_, dim, index),
+            self_,
+            src_,
+        )
     if form.casts:
         self_, src_ = cast_operands(form, (self_, src_))
     return known_result(form, rearranging_kernels.select_scatter(np, self_, src_, dim, index), self_, src_)
@@ -491,7 +481,7 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
     key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, dim, index)
     form = select_scatter_out_forms.get(key)
     if form is None:
-        plan = rules.selection_overlaid(self_, src_, dim, index)
+        plan = metas.select_scatter_default(self_, src_, dim, index)
         select_scatter_out_forms.learn_plan(key, plan, self_, src_)
     else:
         plan = Plan(form, (self_, src_))
@@ -513,7 +503,7 @@ def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, 
     if form is None:
         form = diagonal_scatter_default_forms.learn(
             key,
-            rules.diagonal_overlaid(self_, src_, offset, dim1, dim2),
+            metas.diagonal_scatter_default(self_, src_, offset, dim1, dim2),
             self_,
             src_,
         )
@@ -532,7 +522,7 @@ def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2
     key = (self_.shape, self_.strides, self_.dtype, src_.shape, src_.strides, src_.dtype, offset, dim1, dim2)
     form = diagonal_scatter_out_forms.get(key)
     if form is None:
-        plan = rules.diagonal_overlaid(self_, src_, offset, dim1, dim2)
+        plan = metas.diagonal_scatter_default(self_, src_, offset, dim1, dim2)
         diagonal_scatter_out_forms.learn_plan(key, plan, self_, src_)
     else:
         plan = Plan(form, (self_, src_))
@@ -551,7 +541,7 @@ def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(pad), type(value), value)
     form = constant_pad_nd_default_forms.get(key)
     if form is None:
-        form = constant_pad_nd_default_forms.learn(key, rules.padded(self_, pad, value=value), self_)
+        form = constant_pad_nd_default_forms.learn(key, metas.constant_pad_nd_default(self_, pad, value), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.constant_pad(np, self_, pad, value), self_)
@@ -566,7 +556,7 @@ def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -
     key = (self_.shape, self_.strides, self_.dtype, tuple(pad), type(value), value)
     form = constant_pad_nd_out_forms.get(key)
     if form is None:
-        plan = rules.padded(self_, pad, value=value)
+        plan = metas.constant_pad_nd_default(self_, pad, value)
         constant_pad_nd_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -585,7 +575,7 @@ def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = reflection_pad1d_default_forms.get(key)
     if form is None:
-        form = reflection_pad1d_default_forms.learn(key, rules.reflected(self_, padding, spatial=1), self_)
+        form = reflection_pad1d_default_forms.learn(key, metas.reflection_pad1d_default(self_, padding), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
@@ -600,7 +590,7 @@ def reflection_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = reflection_pad1d_out_forms.get(key)
     if form is None:
-        plan = rules.reflected(self_, padding, spatial=1)
+        plan = metas.reflection_pad1d_default(self_, padding)
         reflection_pad1d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -619,7 +609,7 @@ def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = reflection_pad2d_default_forms.get(key)
     if form is None:
-        form = reflection_pad2d_default_forms.learn(key, rules.reflected(self_, padding, spatial=2), self_)
+        form = reflection_pad2d_default_forms.learn(key, metas.reflection_pad2d_default(self_, padding), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
@@ -634,7 +624,7 @@ def reflection_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = reflection_pad2d_out_forms.get(key)
     if form is None:
-        plan = rules.reflected(self_, padding, spatial=2)
+        plan = metas.reflection_pad2d_default(self_, padding)
         reflection_pad2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -653,7 +643,7 @@ def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = reflection_pad3d_default_forms.get(key)
     if form is None:
-        form = reflection_pad3d_default_forms.learn(key, rules.reflected(self_, padding, spatial=3), self_)
+        form = reflection_pad3d_default_forms.learn(key, metas.reflection_pad3d_default(self_, padding), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.reflection_pad(np, self_, padding), self_)
@@ -668,7 +658,7 @@ def reflection_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = reflection_pad3d_out_forms.get(key)
     if form is None:
-        plan = rules.reflected(self_, padding, spatial=3)
+        plan = metas.reflection_pad3d_default(self_, padding)
         reflection_pad3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -687,7 +677,7 @@ def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = replication_pad1d_default_forms.get(key)
     if form is None:
-        form = replication_pad1d_default_forms.learn(key, rules.replicated(self_, padding, spatial=1), self_)
+        form = replication_pad1d_default_forms.learn(key, metas.replication_pad1d_default(self_, padding), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
@@ -702,7 +692,7 @@ def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = replication_pad1d_out_forms.get(key)
     if form is None:
-        plan = rules.replicated(self_, padding, spatial=1)
+        plan = metas.replication_pad1d_default(self_, padding)
         replication_pad1d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -721,7 +711,7 @@ def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = replication_pad2d_default_forms.get(key)
     if form is None:
-        form = replication_pad2d_default_forms.learn(key, rules.replicated(self_, padding, spatial=2), self_)
+        form = replication_pad2d_default_forms.learn(key, metas.replication_pad2d_default(self_, padding), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
@@ -736,7 +726,7 @@ def replication_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = replication_pad2d_out_forms.get(key)
     if form is None:
-        plan = rules.replicated(self_, padding, spatial=2)
+        plan = metas.replication_pad2d_default(self_, padding)
         replication_pad2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -755,7 +745,7 @@ def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = replication_pad3d_default_forms.get(key)
     if form is None:
-        form = replication_pad3d_default_forms.learn(key, rules.replicated(self_, padding, spatial=3), self_)
+        form = replication_pad3d_default_forms.learn(key, metas.replication_pad3d_default(self_, padding), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, padding_kernels.replication_pad(np, self_, padding), self_)
@@ -770,7 +760,7 @@ def replication_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, tuple(padding))
     form = replication_pad3d_out_forms.get(key)
     if form is None:
-        plan = rules.replicated(self_, padding, spatial=3)
+        plan = metas.replication_pad3d_default(self_, padding)
         replication_pad3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

@@ -15,13 +15,14 @@ from opwright.abi import (
     known_result,
     new_result,
     results_of,
-    rules,
     wrap_list,
     wrap_result,
 )
 from opwright_kernels import bins as bins_kernels
 from opwright_kernels import sorting as sorting_kernels
 from opwright_kernels import uniqueness as uniqueness_kernels
+
+from ..metas import sorting as metas
 
 sort_default_forms = KnownForms("TV.", sorting_kernels.sort, (-1, 0, 1, 2))
 
@@ -32,8 +33,7 @@ def sort_default(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tens
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = sort_default_forms.get(key)
     if form is None:
-        plan0 = rules.sort(self_, dim)
-        plan1 = rules.sort(self_, dim, positions=True)
+        plan0, plan1 = metas.sort_default(self_, dim)
         form = sort_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -44,8 +44,7 @@ def sort_default(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tens
 # sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) ->
 #     (Tensor(a!) values, Tensor(b!) indices)
 def sort_values(self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.sort(self.array, dim)
-    plan1 = rules.sort(self.array, dim, positions=True)
+    plan0, plan1 = metas.sort_default(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -64,8 +63,7 @@ def sort_stable(self: Tensor, stable: bool | None, dim: int, descending: bool) -
     key = (self_.shape, self_.strides, self_.dtype, dim)
     form = sort_stable_forms.get(key)
     if form is None:
-        plan0 = rules.sort(self_, dim)
-        plan1 = rules.sort(self_, dim, positions=True)
+        plan0, plan1 = metas.sort_stable(self_, dim)
         form = sort_stable_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -83,8 +81,7 @@ def sort_values_stable(
     values: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.sort(self.array, dim)
-    plan1 = rules.sort(self.array, dim, positions=True)
+    plan0, plan1 = metas.sort_stable(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -103,8 +100,7 @@ def topk_default(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) ->
     key = (self_.shape, self_.strides, self_.dtype, k, dim)
     form = topk_default_forms.get(key)
     if form is None:
-        plan0 = rules.topk(self_, k, dim)
-        plan1 = rules.topk(self_, k, dim, positions=True)
+        plan0, plan1 = metas.topk_default(self_, k, dim)
         form = topk_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -123,8 +119,7 @@ def topk_values(
     values: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.topk(self.array, k, dim)
-    plan1 = rules.topk(self.array, k, dim, positions=True)
+    plan0, plan1 = metas.topk_default(self.array, k, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -143,8 +138,7 @@ def kthvalue_default(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Ten
     key = (self_.shape, self_.strides, self_.dtype, k, dim, keepdim)
     form = kthvalue_default_forms.get(key)
     if form is None:
-        plan0 = rules.kthvalue(self_, k, dim, keepdim)
-        plan1 = rules.kthvalue(self_, k, dim, keepdim, kind="long")
+        plan0, plan1 = metas.kthvalue_default(self_, k, dim, keepdim)
         form = kthvalue_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -162,8 +156,7 @@ def kthvalue_values(
     values: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.kthvalue(self.array, k, dim, keepdim)
-    plan1 = rules.kthvalue(self.array, k, dim, keepdim, kind="long")
+    plan0, plan1 = metas.kthvalue_default(self.array, k, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -182,7 +175,7 @@ def median_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = median_default_forms.get(key)
     if form is None:
-        form = median_default_forms.learn(key, rules.reduce(self_, None, False, accepts="integer floating"), self_)
+        form = median_default_forms.learn(key, metas.median_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, sorting_kernels.median(np, self_), self_)
@@ -197,7 +190,7 @@ def median_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = median_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, accepts="integer floating")
+        plan = metas.median_default(self_)
         median_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -216,8 +209,7 @@ def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = median_dim_forms.get(key)
     if form is None:
-        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="integer floating")
-        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        plan0, plan1 = metas.median_dim(self_, dim, keepdim)
         form = median_dim_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -228,8 +220,7 @@ def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 # median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
 #     (Tensor(a!) values, Tensor(b!) indices)
 def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan0, plan1 = metas.median_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -248,7 +239,7 @@ def nanmedian_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = nanmedian_default_forms.get(key)
     if form is None:
-        form = nanmedian_default_forms.learn(key, rules.reduce(self_, None, False, accepts="integer floating"), self_)
+        form = nanmedian_default_forms.learn(key, metas.nanmedian_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, sorting_kernels.nanmedian(np, self_), self_)
@@ -263,7 +254,7 @@ def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = nanmedian_out_forms.get(key)
     if form is None:
-        plan = rules.reduce(self_, None, False, accepts="integer floating")
+        plan = metas.nanmedian_default(self_)
         nanmedian_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -282,8 +273,7 @@ def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = nanmedian_dim_forms.get(key)
     if form is None:
-        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="integer floating")
-        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+        plan0, plan1 = metas.nanmedian_dim(self_, dim, keepdim)
         form = nanmedian_dim_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -300,8 +290,7 @@ def nanmedian_dim_values(
     values: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan0, plan1 = metas.nanmedian_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -320,8 +309,7 @@ def mode_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]
     key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
     form = mode_default_forms.get(key)
     if form is None:
-        plan0 = rules.reduce(self_, dim, keepdim, nonempty=True, accepts="bool integer floating")
-        plan1 = rules.reduce(self_, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+        plan0, plan1 = metas.mode_default(self_, dim, keepdim)
         form = mode_default_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -332,8 +320,7 @@ def mode_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]
 # mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.mode_default(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -442,7 +429,7 @@ def searchsorted_Tensor(
     if form is None:
         form = searchsorted_Tensor_forms.learn(
             key,
-            rules.searchsorted(sorted_sequence_, self_, out_int32, right, side, sorter_),
+            metas.searchsorted_Tensor(sorted_sequence_, self_, out_int32, right, side, sorter_),
             sorted_sequence_,
             self_,
             sorter_,
@@ -489,7 +476,7 @@ def searchsorted_Tensor_out(
     )
     form = searchsorted_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.searchsorted(sorted_sequence_, self_, out_int32, right, side, sorter_)
+        plan = metas.searchsorted_Tensor(sorted_sequence_, self_, out_int32, right, side, sorter_)
         searchsorted_Tensor_out_forms.learn_plan(key, plan, sorted_sequence_, self_, sorter_)
     else:
         plan = Plan(form, (sorted_sequence_, self_, sorter_))
@@ -529,7 +516,7 @@ def searchsorted_Scalar(
     if form is None:
         form = searchsorted_Scalar_forms.learn(
             key,
-            rules.searchsorted(sorted_sequence_, self, out_int32, right, side, sorter_),
+            metas.searchsorted_Scalar(sorted_sequence_, self, out_int32, right, side, sorter_),
             sorted_sequence_,
             self,
             sorter_,
@@ -573,7 +560,7 @@ def searchsorted_Scalar_out(
     )
     form = searchsorted_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.searchsorted(sorted_sequence_, self, out_int32, right, side, sorter_)
+        plan = metas.searchsorted_Scalar(sorted_sequence_, self, out_int32, right, side, sorter_)
         searchsorted_Scalar_out_forms.learn_plan(key, plan, sorted_sequence_, self, sorter_)
     else:
         plan = Plan(form, (sorted_sequence_, self, sorter_))
@@ -601,7 +588,12 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
     )
     form = bucketize_Tensor_forms.get(key)
     if form is None:
-        form = bucketize_Tensor_forms.learn(key, rules.bucketize(self_, boundaries_, out_int32), self_, boundaries_)
+        form = bucketize_Tensor_forms.learn(
+            key,
+            metas.bucketize_Tensor(self_, boundaries_, out_int32),
+            self_,
+            boundaries_,
+        )
     if form.casts:
         self_, boundaries_ = cast_operands(form, (self_, boundaries_))
     return known_result(form, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right), self_, boundaries_)
@@ -626,7 +618,7 @@ def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, righ
     )
     form = bucketize_Tensor_out_forms.get(key)
     if form is None:
-        plan = rules.bucketize(self_, boundaries_, out_int32)
+        plan = metas.bucketize_Tensor(self_, boundaries_, out_int32)
         bucketize_Tensor_out_forms.learn_plan(key, plan, self_, boundaries_)
     else:
         plan = Plan(form, (self_, boundaries_))
@@ -645,7 +637,12 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
     key = (type(self), self, boundaries_.shape, boundaries_.strides, boundaries_.dtype, out_int32)
     form = bucketize_Scalar_forms.get(key)
     if form is None:
-        form = bucketize_Scalar_forms.learn(key, rules.bucketize(self, boundaries_, out_int32), self, boundaries_)
+        form = bucketize_Scalar_forms.learn(
+            key,
+            metas.bucketize_Scalar(self, boundaries_, out_int32),
+            self,
+            boundaries_,
+        )
     if form.casts:
         self, boundaries_ = cast_operands(form, (self, boundaries_))
     return known_result(form, bins_kernels.bucketize(np, self, boundaries_, out_int32, right), boundaries_)
@@ -661,7 +658,7 @@ def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: 
     key = (type(self), self, boundaries_.shape, boundaries_.strides, boundaries_.dtype, out_int32)
     form = bucketize_Scalar_out_forms.get(key)
     if form is None:
-        plan = rules.bucketize(self, boundaries_, out_int32)
+        plan = metas.bucketize_Scalar(self, boundaries_, out_int32)
         bucketize_Scalar_out_forms.learn_plan(key, plan, self, boundaries_)
     else:
         plan = Plan(form, (self, boundaries_))
@@ -686,7 +683,7 @@ def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, bins, type(min), min, type(max), max)
     form = histc_default_forms.get(key)
     if form is None:
-        form = histc_default_forms.learn(key, rules.histc(self_, bins, min, max), self_)
+        form = histc_default_forms.learn(key, metas.histc_default(self_, bins, min, max), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bins_kernels.histc(np, self_, bins, min, max), self_)
@@ -701,7 +698,7 @@ def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tenso
     key = (self_.shape, self_.strides, self_.dtype, bins, type(min), min, type(max), max)
     form = histc_out_forms.get(key)
     if form is None:
-        plan = rules.histc(self_, bins, min, max)
+        plan = metas.histc_default(self_, bins, min, max)
         histc_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -731,8 +728,7 @@ def histogram_bins_tensor(self: Tensor, bins: Tensor, weight: Tensor | None, den
     )
     form = histogram_bins_tensor_forms.get(key)
     if form is None:
-        plan0 = rules.histogram(self_, bins_, weight_)
-        plan1 = rules.histogram(self_, bins_, weight_, edges=True)
+        plan0, plan1 = metas.histogram_bins_tensor(self_, bins_, weight_)
         form = histogram_bins_tensor_forms.learn(key, (plan0, plan1), self_, bins_, weight_)
     if form[0].casts:
         self_, bins_, weight_ = cast_operands(form[0], (self_, bins_, weight_))
@@ -751,8 +747,7 @@ def histogram_bins_tensor_out(
     bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins.array, weight_)
-    plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
+    plan0, plan1 = metas.histogram_bins_tensor(self.array, bins.array, weight_)
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
     target1 = plan1.target(bin_edges)
@@ -786,8 +781,7 @@ def histogram_bin_ct(
     )
     form = histogram_bin_ct_forms.get(key)
     if form is None:
-        plan0 = rules.histogram(self_, bins, weight_, bounds=range)
-        plan1 = rules.histogram(self_, bins, weight_, edges=True)
+        plan0, plan1 = metas.histogram_bin_ct(self_, bins, range, weight_)
         form = histogram_bin_ct_forms.learn(key, (plan0, plan1), self_, bins, weight_)
     if form[0].casts:
         self_, bins, weight_ = cast_operands(form[0], (self_, bins, weight_))
@@ -807,8 +801,7 @@ def histogram_bin_ct_out(
     bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
-    plan1 = rules.histogram(self.array, bins, weight_, edges=True)
+    plan0, plan1 = metas.histogram_bin_ct(self.array, bins, range, weight_)
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
     target1 = plan1.target(bin_edges)
@@ -857,7 +850,7 @@ def _histogramdd_from_bin_cts_default(
     if form is None:
         form = _histogramdd_from_bin_cts_default_forms.learn(
             key,
-            rules.grid_counts(self_, bins, weight_, range),
+            metas._histogramdd_from_bin_cts_default(self_, bins, range, weight_),
             self_,
             bins,
             weight_,
@@ -892,7 +885,7 @@ def _histogramdd_from_bin_cts_out(
     )
     form = _histogramdd_from_bin_cts_out_forms.get(key)
     if form is None:
-        plan = rules.grid_counts(self_, bins, weight_, range)
+        plan = metas._histogramdd_from_bin_cts_default(self_, bins, range, weight_)
         _histogramdd_from_bin_cts_out_forms.learn_plan(key, plan, self_, bins, weight_)
     else:
         plan = Plan(form, (self_, bins, weight_))
@@ -911,7 +904,7 @@ def _histogramdd_from_bin_tensors_default(
 ) -> Tensor:
     bins_ = [item.array for item in bins]
     weight_ = None if weight is None else weight.array
-    plan = rules.grid_counts(self.array, bins_, weight_)
+    plan = metas._histogramdd_from_bin_tensors_default(self.array, bins_, weight_)
     self_, bins_, weight_ = plan.operands
     return new_result(plan, bins_kernels.counts_between_edges(np, self_, bins_, weight_, density))
 
@@ -927,7 +920,7 @@ def _histogramdd_from_bin_tensors_out(
 ) -> Tensor:
     bins_ = [item.array for item in bins]
     weight_ = None if weight is None else weight.array
-    plan = rules.grid_counts(self.array, bins_, weight_)
+    plan = metas._histogramdd_from_bin_tensors_default(self.array, bins_, weight_)
     self_, bins_, weight_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.counts_between_edges(np, self_, bins_, weight_, density), target)

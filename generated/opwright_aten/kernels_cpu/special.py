@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
 from opwright_kernels import airy as airy_kernels
 from opwright_kernels import bessel as bessel_kernels
 from opwright_kernels import bessel_jy as bessel_jy_kernels
@@ -15,6 +15,8 @@ from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import gamma as gamma_kernels
 from opwright_kernels import incomplete_gamma as incomplete_gamma_kernels
 from opwright_kernels import special as special_kernels
+
+from ..metas import special as metas
 
 erf_default_forms = KnownForms("T", special_kernels.erf, (-1, 0))
 
@@ -25,7 +27,7 @@ def erf_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erf_default_forms.get(key)
     if form is None:
-        form = erf_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = erf_default_forms.learn(key, metas.erf_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erf(np, self_), self_)
@@ -40,7 +42,7 @@ def erf_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erf_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erf_default(self_)
         erf_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -59,7 +61,7 @@ def erf_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erf__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erf_default(self_)
         erf__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -78,7 +80,7 @@ def erfc_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfc_default_forms.get(key)
     if form is None:
-        form = erfc_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = erfc_default_forms.learn(key, metas.erfc_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfc(np, self_), self_)
@@ -93,7 +95,7 @@ def erfc_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfc_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erfc_default(self_)
         erfc_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -112,7 +114,7 @@ def erfc_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfc__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erfc_default(self_)
         erfc__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -131,7 +133,7 @@ def erfinv_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfinv_default_forms.get(key)
     if form is None:
-        form = erfinv_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = erfinv_default_forms.learn(key, metas.erfinv_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfinv(np, self_), self_)
@@ -146,7 +148,7 @@ def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfinv_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erfinv_default(self_)
         erfinv_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -165,7 +167,7 @@ def erfinv_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = erfinv__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.erfinv_default(self_)
         erfinv__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -184,11 +186,7 @@ def special_erfcx_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_erfcx_default_forms.get(key)
     if form is None:
-        form = special_erfcx_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_erfcx_default_forms.learn(key, metas.special_erfcx_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.erfcx(np, self_), self_)
@@ -203,7 +201,7 @@ def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_erfcx_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_erfcx_default(self_)
         special_erfcx_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -222,11 +220,7 @@ def special_ndtri_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_ndtri_default_forms.get(key)
     if form is None:
-        form = special_ndtri_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_ndtri_default_forms.learn(key, metas.special_ndtri_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.ndtri(np, self_), self_)
@@ -241,7 +235,7 @@ def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_ndtri_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_ndtri_default(self_)
         special_ndtri_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -260,11 +254,7 @@ def special_log_ndtr_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_log_ndtr_default_forms.get(key)
     if form is None:
-        form = special_log_ndtr_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_log_ndtr_default_forms.learn(key, metas.special_log_ndtr_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, special_kernels.log_ndtr(np, self_), self_)
@@ -279,7 +269,7 @@ def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_log_ndtr_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_log_ndtr_default(self_)
         special_log_ndtr_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -298,7 +288,7 @@ def lgamma_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = lgamma_default_forms.get(key)
     if form is None:
-        form = lgamma_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = lgamma_default_forms.learn(key, metas.lgamma_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.lgamma(np, self_), self_)
@@ -313,7 +303,7 @@ def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = lgamma_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.lgamma_default(self_)
         lgamma_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -332,7 +322,7 @@ def lgamma_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = lgamma__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.lgamma_default(self_)
         lgamma__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -351,7 +341,7 @@ def digamma_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = digamma_default_forms.get(key)
     if form is None:
-        form = digamma_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = digamma_default_forms.learn(key, metas.digamma_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.digamma(np, self_), self_)
@@ -366,7 +356,7 @@ def digamma_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = digamma_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.digamma_default(self_)
         digamma_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -385,7 +375,7 @@ def digamma_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = digamma__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.digamma_default(self_)
         digamma__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -404,7 +394,7 @@ def polygamma_default(n: int, self: Tensor) -> Tensor:
     key = (n, self_.shape, self_.strides, self_.dtype)
     form = polygamma_default_forms.get(key)
     if form is None:
-        form = polygamma_default_forms.learn(key, rules.polygamma(n, self_), self_)
+        form = polygamma_default_forms.learn(key, metas.polygamma_default(n, self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, gamma_kernels.polygamma(np, n, self_), self_)
@@ -419,7 +409,7 @@ def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
     key = (n, self_.shape, self_.strides, self_.dtype)
     form = polygamma_out_forms.get(key)
     if form is None:
-        plan = rules.polygamma(n, self_)
+        plan = metas.polygamma_default(n, self_)
         polygamma_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -439,12 +429,7 @@ def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = special_zeta_default_forms.get(key)
     if form is None:
-        form = special_zeta_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-            other_,
-        )
+        form = special_zeta_default_forms.learn(key, metas.special_zeta_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, gamma_kernels.zeta(np, self_, other_), self_, other_)
@@ -460,7 +445,7 @@ def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = special_zeta_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_zeta_default(self_, other_)
         special_zeta_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -479,12 +464,7 @@ def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = special_zeta_self_scalar_forms.get(key)
     if form is None:
-        form = special_zeta_self_scalar_forms.learn(
-            key,
-            rules.pointwise(self, other_, kind="int_to_float", accepts="float32 float64"),
-            self,
-            other_,
-        )
+        form = special_zeta_self_scalar_forms.learn(key, metas.special_zeta_self_scalar(self, other_), self, other_)
     if form.casts:
         self, other_ = cast_operands(form, (self, other_))
     return known_result(form, gamma_kernels.zeta(np, self, other_), other_)
@@ -499,7 +479,7 @@ def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tenso
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = special_zeta_self_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_zeta_self_scalar(self, other_)
         special_zeta_self_scalar_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -518,12 +498,7 @@ def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = special_zeta_other_scalar_forms.get(key)
     if form is None:
-        form = special_zeta_other_scalar_forms.learn(
-            key,
-            rules.pointwise(self_, other, kind="int_to_float", accepts="float32 float64"),
-            self_,
-            other,
-        )
+        form = special_zeta_other_scalar_forms.learn(key, metas.special_zeta_other_scalar(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, gamma_kernels.zeta(np, self_, other), self_)
@@ -538,7 +513,7 @@ def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tens
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = special_zeta_other_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_zeta_other_scalar(self_, other)
         special_zeta_other_scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -558,12 +533,7 @@ def igamma_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igamma_default_forms.get(key)
     if form is None:
-        form = igamma_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="default", accepts="floating"),
-            self_,
-            other_,
-        )
+        form = igamma_default_forms.learn(key, metas.igamma_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, incomplete_gamma_kernels.igamma(np, self_, other_), self_, other_)
@@ -579,7 +549,7 @@ def igamma_(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igamma__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        plan = metas.igamma_default(self_, other_)
         igamma__forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -599,7 +569,7 @@ def igamma_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igamma_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        plan = metas.igamma_default(self_, other_)
         igamma_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -619,12 +589,7 @@ def igammac_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igammac_default_forms.get(key)
     if form is None:
-        form = igammac_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="default", accepts="floating"),
-            self_,
-            other_,
-        )
+        form = igammac_default_forms.learn(key, metas.igammac_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, incomplete_gamma_kernels.igammac(np, self_, other_), self_, other_)
@@ -640,7 +605,7 @@ def igammac_(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igammac__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        plan = metas.igammac_default(self_, other_)
         igammac__forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -660,7 +625,7 @@ def igammac_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = igammac_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="default", accepts="floating")
+        plan = metas.igammac_default(self_, other_)
         igammac_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -679,7 +644,7 @@ def i0_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = i0_default_forms.get(key)
     if form is None:
-        form = i0_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = i0_default_forms.learn(key, metas.i0_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i0(np, self_), self_)
@@ -694,7 +659,7 @@ def i0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = i0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.i0_default(self_)
         i0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -713,7 +678,7 @@ def i0_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = i0__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.i0_default(self_)
         i0__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -732,11 +697,7 @@ def special_i0e_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i0e_default_forms.get(key)
     if form is None:
-        form = special_i0e_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-            self_,
-        )
+        form = special_i0e_default_forms.learn(key, metas.special_i0e_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i0e(np, self_), self_)
@@ -751,7 +712,7 @@ def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i0e_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.special_i0e_default(self_)
         special_i0e_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -770,11 +731,7 @@ def special_i1_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i1_default_forms.get(key)
     if form is None:
-        form = special_i1_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-            self_,
-        )
+        form = special_i1_default_forms.learn(key, metas.special_i1_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1(np, self_), self_)
@@ -789,7 +746,7 @@ def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.special_i1_default(self_)
         special_i1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -808,11 +765,7 @@ def special_i1e_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i1e_default_forms.get(key)
     if form is None:
-        form = special_i1e_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-            self_,
-        )
+        form = special_i1e_default_forms.learn(key, metas.special_i1e_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_kernels.i1e(np, self_), self_)
@@ -827,7 +780,7 @@ def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_i1e_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.special_i1e_default(self_)
         special_i1e_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -848,7 +801,7 @@ def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
     if form is None:
         form = special_modified_bessel_i0_default_forms.learn(
             key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_modified_bessel_i0_default(self_),
             self_,
         )
     if form.casts:
@@ -865,7 +818,7 @@ def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_modified_bessel_i0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_modified_bessel_i0_default(self_)
         special_modified_bessel_i0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -886,7 +839,7 @@ def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     if form is None:
         form = special_modified_bessel_i1_default_forms.learn(
             key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_modified_bessel_i1_default(self_),
             self_,
         )
     if form.casts:
@@ -903,7 +856,7 @@ def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_modified_bessel_i1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_modified_bessel_i1_default(self_)
         special_modified_bessel_i1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -922,11 +875,7 @@ def special_airy_ai_default(x: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_airy_ai_default_forms.get(key)
     if form is None:
-        form = special_airy_ai_default_forms.learn(
-            key,
-            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
-            x_,
-        )
+        form = special_airy_ai_default_forms.learn(key, metas.special_airy_ai_default(x_), x_)
     if form.casts:
         (x_,) = cast_operands(form, (x_,))
     return known_result(form, airy_kernels.airy_ai(np, x_), x_)
@@ -941,7 +890,7 @@ def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_airy_ai_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_airy_ai_default(x_)
         special_airy_ai_out_forms.learn_plan(key, plan, x_)
     else:
         plan = Plan(form, (x_,))
@@ -960,11 +909,7 @@ def special_bessel_j0_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_j0_default_forms.get(key)
     if form is None:
-        form = special_bessel_j0_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_bessel_j0_default_forms.learn(key, metas.special_bessel_j0_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_j0(np, self_), self_)
@@ -979,7 +924,7 @@ def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_j0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_bessel_j0_default(self_)
         special_bessel_j0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -998,11 +943,7 @@ def special_bessel_j1_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_j1_default_forms.get(key)
     if form is None:
-        form = special_bessel_j1_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_bessel_j1_default_forms.learn(key, metas.special_bessel_j1_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_j1(np, self_), self_)
@@ -1017,7 +958,7 @@ def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_j1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_bessel_j1_default(self_)
         special_bessel_j1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1036,11 +977,7 @@ def special_bessel_y0_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_y0_default_forms.get(key)
     if form is None:
-        form = special_bessel_y0_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_bessel_y0_default_forms.learn(key, metas.special_bessel_y0_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_y0(np, self_), self_)
@@ -1055,7 +992,7 @@ def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_y0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_bessel_y0_default(self_)
         special_bessel_y0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1074,11 +1011,7 @@ def special_bessel_y1_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_y1_default_forms.get(key)
     if form is None:
-        form = special_bessel_y1_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
-            self_,
-        )
+        form = special_bessel_y1_default_forms.learn(key, metas.special_bessel_y1_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, bessel_jy_kernels.bessel_y1(np, self_), self_)
@@ -1093,7 +1026,7 @@ def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_bessel_y1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_bessel_y1_default(self_)
         special_bessel_y1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1114,7 +1047,7 @@ def special_modified_bessel_k0_default(self: Tensor) -> Tensor:
     if form is None:
         form = special_modified_bessel_k0_default_forms.learn(
             key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_modified_bessel_k0_default(self_),
             self_,
         )
     if form.casts:
@@ -1131,7 +1064,7 @@ def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_modified_bessel_k0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_modified_bessel_k0_default(self_)
         special_modified_bessel_k0_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1152,7 +1085,7 @@ def special_modified_bessel_k1_default(self: Tensor) -> Tensor:
     if form is None:
         form = special_modified_bessel_k1_default_forms.learn(
             key,
-            rules.pointwise(self_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_modified_bessel_k1_default(self_),
             self_,
         )
     if form.casts:
@@ -1169,7 +1102,7 @@ def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_modified_bessel_k1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_modified_bessel_k1_default(self_)
         special_modified_bessel_k1_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1190,7 +1123,7 @@ def special_scaled_modified_bessel_k0_default(x: Tensor) -> Tensor:
     if form is None:
         form = special_scaled_modified_bessel_k0_default_forms.learn(
             key,
-            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_scaled_modified_bessel_k0_default(x_),
             x_,
         )
     if form.casts:
@@ -1209,7 +1142,7 @@ def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_scaled_modified_bessel_k0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_scaled_modified_bessel_k0_default(x_)
         special_scaled_modified_bessel_k0_out_forms.learn_plan(key, plan, x_)
     else:
         plan = Plan(form, (x_,))
@@ -1230,7 +1163,7 @@ def special_scaled_modified_bessel_k1_default(x: Tensor) -> Tensor:
     if form is None:
         form = special_scaled_modified_bessel_k1_default_forms.learn(
             key,
-            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
+            metas.special_scaled_modified_bessel_k1_default(x_),
             x_,
         )
     if form.casts:
@@ -1249,7 +1182,7 @@ def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_scaled_modified_bessel_k1_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_scaled_modified_bessel_k1_default(x_)
         special_scaled_modified_bessel_k1_out_forms.learn_plan(key, plan, x_)
     else:
         plan = Plan(form, (x_,))
@@ -1268,11 +1201,7 @@ def special_spherical_bessel_j0_default(x: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_spherical_bessel_j0_default_forms.get(key)
     if form is None:
-        form = special_spherical_bessel_j0_default_forms.learn(
-            key,
-            rules.pointwise(x_, kind="int_to_float", accepts="float32 float64"),
-            x_,
-        )
+        form = special_spherical_bessel_j0_default_forms.learn(key, metas.special_spherical_bessel_j0_default(x_), x_)
     if form.casts:
         (x_,) = cast_operands(form, (x_,))
     return known_result(form, bessel_jy_kernels.spherical_bessel_j0(np, x_), x_)
@@ -1287,7 +1216,7 @@ def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
     key = (x_.shape, x_.strides, x_.dtype)
     form = special_spherical_bessel_j0_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(x_, kind="int_to_float", accepts="float32 float64")
+        plan = metas.special_spherical_bessel_j0_default(x_)
         special_spherical_bessel_j0_out_forms.learn_plan(key, plan, x_)
     else:
         plan = Plan(form, (x_,))
@@ -1306,7 +1235,7 @@ def logit_default(self: Tensor, eps: float | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = logit_default_forms.get(key)
     if form is None:
-        form = logit_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float", accepts="floating"), self_)
+        form = logit_default_forms.learn(key, metas.logit_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.logit(np, self_, eps), self_)
@@ -1321,7 +1250,7 @@ def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = logit_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.logit_default(self_)
         logit_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1340,7 +1269,7 @@ def logit_(self: Tensor, eps: float | None) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = logit__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.logit_default(self_)
         logit__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1359,7 +1288,7 @@ def sinc_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sinc_default_forms.get(key)
     if form is None:
-        form = sinc_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        form = sinc_default_forms.learn(key, metas.sinc_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.sinc(np, self_), self_)
@@ -1374,7 +1303,7 @@ def sinc_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sinc_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.sinc_default(self_)
         sinc_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1393,7 +1322,7 @@ def sinc_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sinc__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.sinc_default(self_)
         sinc__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1412,11 +1341,7 @@ def special_entr_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_entr_default_forms.get(key)
     if form is None:
-        form = special_entr_default_forms.learn(
-            key,
-            rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-            self_,
-        )
+        form = special_entr_default_forms.learn(key, metas.special_entr_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.entr(np, self_), self_)
@@ -1431,7 +1356,7 @@ def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = special_entr_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+        plan = metas.special_entr_default(self_)
         special_entr_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1451,12 +1376,7 @@ def xlogy_Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = xlogy_Tensor_forms.get(key)
     if form is None:
-        form = xlogy_Tensor_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
-            self_,
-            other_,
-        )
+        form = xlogy_Tensor_forms.learn(key, metas.xlogy_Tensor(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.xlogy(np, self_, other_), self_, other_)
@@ -1472,7 +1392,7 @@ def xlogy__Tensor(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = xlogy__Tensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Tensor(self_, other_)
         xlogy__Tensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1492,7 +1412,7 @@ def xlogy_OutTensor(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = xlogy_OutTensor_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Tensor(self_, other_)
         xlogy_OutTensor_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1511,12 +1431,7 @@ def xlogy_Scalar_Self(self: Any, other: Tensor) -> Tensor:
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = xlogy_Scalar_Self_forms.get(key)
     if form is None:
-        form = xlogy_Scalar_Self_forms.learn(
-            key,
-            rules.pointwise(self, other_, kind="int_to_float", accepts="floating"),
-            self,
-            other_,
-        )
+        form = xlogy_Scalar_Self_forms.learn(key, metas.xlogy_Scalar_Self(self, other_), self, other_)
     if form.casts:
         self, other_ = cast_operands(form, (self, other_))
     return known_result(form, elementary_kernels.xlogy(np, self, other_), other_)
@@ -1531,7 +1446,7 @@ def xlogy_OutScalar_Self(self: Any, other: Tensor, out: Tensor) -> Tensor:
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = xlogy_OutScalar_Self_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Scalar_Self(self, other_)
         xlogy_OutScalar_Self_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -1550,12 +1465,7 @@ def xlogy_Scalar_Other(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = xlogy_Scalar_Other_forms.get(key)
     if form is None:
-        form = xlogy_Scalar_Other_forms.learn(
-            key,
-            rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
-            self_,
-            other,
-        )
+        form = xlogy_Scalar_Other_forms.learn(key, metas.xlogy_Scalar_Other(self_, other), self_, other)
     if form.casts:
         self_, other = cast_operands(form, (self_, other))
     return known_result(form, elementary_kernels.xlogy(np, self_, other), self_)
@@ -1570,7 +1480,7 @@ def xlogy__Scalar_Other(self: Tensor, other: Any) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = xlogy__Scalar_Other_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Scalar_Other(self_, other)
         xlogy__Scalar_Other_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1589,7 +1499,7 @@ def xlogy_OutScalar_Other(self: Tensor, other: Any, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = xlogy_OutScalar_Other_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+        plan = metas.xlogy_Scalar_Other(self_, other)
         xlogy_OutScalar_Other_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))
@@ -1609,12 +1519,7 @@ def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = special_xlog1py_default_forms.get(key)
     if form is None:
-        form = special_xlog1py_default_forms.learn(
-            key,
-            rules.pointwise(self_, other_, kind="int_to_float", accepts="floating"),
-            self_,
-            other_,
-        )
+        form = special_xlog1py_default_forms.learn(key, metas.special_xlog1py_default(self_, other_), self_, other_)
     if form.casts:
         self_, other_ = cast_operands(form, (self_, other_))
     return known_result(form, elementary_kernels.xlog1py(np, self_, other_), self_, other_)
@@ -1630,7 +1535,7 @@ def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
     form = special_xlog1py_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other_, kind="int_to_float", accepts="floating")
+        plan = metas.special_xlog1py_default(self_, other_)
         special_xlog1py_out_forms.learn_plan(key, plan, self_, other_)
     else:
         plan = Plan(form, (self_, other_))
@@ -1651,7 +1556,7 @@ def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
     if form is None:
         form = special_xlog1py_self_scalar_forms.learn(
             key,
-            rules.pointwise(self, other_, kind="int_to_float", accepts="floating"),
+            metas.special_xlog1py_self_scalar(self, other_),
             self,
             other_,
         )
@@ -1669,7 +1574,7 @@ def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Te
     key = (type(self), self, other_.shape, other_.strides, other_.dtype)
     form = special_xlog1py_self_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self, other_, kind="int_to_float", accepts="floating")
+        plan = metas.special_xlog1py_self_scalar(self, other_)
         special_xlog1py_self_scalar_out_forms.learn_plan(key, plan, self, other_)
     else:
         plan = Plan(form, (self, other_))
@@ -1690,7 +1595,7 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
     if form is None:
         form = special_xlog1py_other_scalar_forms.learn(
             key,
-            rules.pointwise(self_, other, kind="int_to_float", accepts="floating"),
+            metas.special_xlog1py_other_scalar(self_, other),
             self_,
             other,
         )
@@ -1708,7 +1613,7 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
     key = (self_.shape, self_.strides, self_.dtype, type(other), other)
     form = special_xlog1py_other_scalar_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, other, kind="int_to_float", accepts="floating")
+        plan = metas.special_xlog1py_other_scalar(self_, other)
         special_xlog1py_other_scalar_out_forms.learn_plan(key, plan, self_, other)
     else:
         plan = Plan(form, (self_, other))

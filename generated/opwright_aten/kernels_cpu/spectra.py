@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
 from opwright_kernels import spectra as spectra_kernels
+
+from ..metas import spectra as metas
 
 _fft_r2c_default_forms = KnownForms("TI.V", spectra_kernels.transform_real, (-1, 0, 1, 2, 3))
 
@@ -17,7 +19,7 @@ def _fft_r2c_default(self: Tensor, dim: list[int], normalization: int, onesided:
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), onesided)
     form = _fft_r2c_default_forms.get(key)
     if form is None:
-        form = _fft_r2c_default_forms.learn(key, rules.spectrum_of_real(self_, dim, onesided), self_)
+        form = _fft_r2c_default_forms.learn(key, metas._fft_r2c_default(self_, dim, onesided), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, spectra_kernels.transform_real(np, self_, dim, normalization, onesided), self_)
@@ -32,7 +34,7 @@ def _fft_r2c_out(self: Tensor, dim: list[int], normalization: int, onesided: boo
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), onesided)
     form = _fft_r2c_out_forms.get(key)
     if form is None:
-        plan = rules.spectrum_of_real(self_, dim, onesided)
+        plan = metas._fft_r2c_default(self_, dim, onesided)
         _fft_r2c_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -51,7 +53,7 @@ def _fft_c2r_default(self: Tensor, dim: list[int], normalization: int, last_dim_
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), last_dim_size)
     form = _fft_c2r_default_forms.get(key)
     if form is None:
-        form = _fft_c2r_default_forms.learn(key, rules.real_of_spectrum(self_, dim, last_dim_size), self_)
+        form = _fft_c2r_default_forms.learn(key, metas._fft_c2r_default(self_, dim, last_dim_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, spectra_kernels.transform_to_real(np, self_, dim, normalization, last_dim_size), self_)
@@ -66,7 +68,7 @@ def _fft_c2r_out(self: Tensor, dim: list[int], normalization: int, last_dim_size
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim), last_dim_size)
     form = _fft_c2r_out_forms.get(key)
     if form is None:
-        plan = rules.real_of_spectrum(self_, dim, last_dim_size)
+        plan = metas._fft_c2r_default(self_, dim, last_dim_size)
         _fft_c2r_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -85,7 +87,7 @@ def _fft_c2c_default(self: Tensor, dim: list[int], normalization: int, forward: 
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
     form = _fft_c2c_default_forms.get(key)
     if form is None:
-        form = _fft_c2c_default_forms.learn(key, rules.spectrum(self_, dim), self_)
+        form = _fft_c2c_default_forms.learn(key, metas._fft_c2c_default(self_, dim), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, spectra_kernels.transform_complex(np, self_, dim, normalization, forward), self_)
@@ -100,7 +102,7 @@ def _fft_c2c_out(self: Tensor, dim: list[int], normalization: int, forward: bool
     key = (self_.shape, self_.strides, self_.dtype, tuple(dim))
     form = _fft_c2c_out_forms.get(key)
     if form is None:
-        plan = rules.spectrum(self_, dim)
+        plan = metas._fft_c2c_default(self_, dim)
         _fft_c2c_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

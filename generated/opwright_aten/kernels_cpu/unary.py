@@ -15,17 +15,18 @@ from opwright.abi import (
     Plan,
     Tensor,
     cast_operands,
-    dtypes,
     known_result,
     name_kernel,
     plain_dtypes,
     results_of,
-    rules,
+    ufunc_shims,
     wrap,
 )
 from opwright_kernels import activations as activations_kernels
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
+
+from ..metas import unary as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_FC = plain_dtypes("fc")
@@ -43,7 +44,7 @@ def neg_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = neg_default_forms.get(key)
         if form is None:
-            form = neg_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating complex"), self_)
+            form = neg_default_forms.learn(key, metas.neg_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.negative(self_), self_)
@@ -52,37 +53,7 @@ def neg_default(self: Tensor) -> Tensor:
         raise
 
 
-# neg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def neg_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUFC:
-        return neg_default(self)
-    try:
-        result = np.negative(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return neg_default(self)
-
-
-# neg_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def neg_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUFC:
-        return neg_default(wrap(self)).array
-    try:
-        result = np.negative(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return neg_default(wrap(self)).array
+neg_default_dense, neg_default_arrays = ufunc_shims(neg_default, np.negative, "T", "iufc")
 
 
 neg_out_forms = KnownForms()
@@ -95,7 +66,7 @@ def neg_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = neg_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating complex")
+            plan = metas.neg_default(self_)
             neg_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -118,7 +89,7 @@ def neg_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = neg__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating complex")
+            plan = metas.neg_default(self_)
             neg__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -155,11 +126,7 @@ def abs_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = abs_default_forms.get(key)
         if form is None:
-            form = abs_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex"),
-                self_,
-            )
+            form = abs_default_forms.learn(key, metas.abs_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.absolute(self_), self_)
@@ -168,41 +135,7 @@ def abs_default(self: Tensor) -> Tensor:
         raise
 
 
-# abs_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def abs_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return abs_default(self)
-    try:
-        result = np.absolute(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return abs_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return abs_default(self)
-
-
-# abs_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def abs_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return abs_default(wrap(self)).array
-    try:
-        result = np.absolute(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return abs_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return abs_default(wrap(self)).array
+abs_default_dense, abs_default_arrays = ufunc_shims(abs_default, np.absolute, "T", "iuf")
 
 
 abs_out_forms = KnownForms()
@@ -215,7 +148,7 @@ def abs_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = abs_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex")
+            plan = metas.abs_default(self_)
             abs_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -238,7 +171,7 @@ def abs_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = abs__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="complex_to_float", accepts="integer floating complex")
+            plan = metas.abs_default(self_)
             abs__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -275,7 +208,7 @@ def exp_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_default_forms.get(key)
         if form is None:
-            form = exp_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = exp_default_forms.learn(key, metas.exp_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.exp(self_), self_)
@@ -284,41 +217,7 @@ def exp_default(self: Tensor) -> Tensor:
         raise
 
 
-# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_default(self)
-    try:
-        result = np.exp(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return exp_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return exp_default(self)
-
-
-# exp_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def exp_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return exp_default(wrap(self)).array
-    try:
-        result = np.exp(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return exp_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return exp_default(wrap(self)).array
+exp_default_dense, exp_default_arrays = ufunc_shims(exp_default, np.exp, "T", "fc")
 
 
 exp_out_forms = KnownForms()
@@ -331,7 +230,7 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp_default(self_)
             exp_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -354,7 +253,7 @@ def exp_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp_default(self_)
             exp__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -391,7 +290,7 @@ def expm1_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = expm1_default_forms.get(key)
         if form is None:
-            form = expm1_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = expm1_default_forms.learn(key, metas.expm1_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.expm1(self_), self_)
@@ -400,41 +299,7 @@ def expm1_default(self: Tensor) -> Tensor:
         raise
 
 
-# expm1_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def expm1_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return expm1_default(self)
-    try:
-        result = np.expm1(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return expm1_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return expm1_default(self)
-
-
-# expm1_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def expm1_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return expm1_default(wrap(self)).array
-    try:
-        result = np.expm1(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return expm1_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return expm1_default(wrap(self)).array
+expm1_default_dense, expm1_default_arrays = ufunc_shims(expm1_default, np.expm1, "T", "fc")
 
 
 expm1_out_forms = KnownForms()
@@ -447,7 +312,7 @@ def expm1_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = expm1_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.expm1_default(self_)
             expm1_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -470,7 +335,7 @@ def expm1_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = expm1__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.expm1_default(self_)
             expm1__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -507,7 +372,7 @@ def log_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log_default_forms.get(key)
         if form is None:
-            form = log_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = log_default_forms.learn(key, metas.log_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.log(self_), self_)
@@ -516,41 +381,7 @@ def log_default(self: Tensor) -> Tensor:
         raise
 
 
-# log_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log_default(self)
-    try:
-        result = np.log(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log_default(self)
-
-
-# log_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log_default(wrap(self)).array
-    try:
-        result = np.log(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log_default(wrap(self)).array
+log_default_dense, log_default_arrays = ufunc_shims(log_default, np.log, "T", "fc")
 
 
 log_out_forms = KnownForms()
@@ -563,7 +394,7 @@ def log_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log_default(self_)
             log_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -586,7 +417,7 @@ def log_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log_default(self_)
             log__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -623,7 +454,7 @@ def log1p_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log1p_default_forms.get(key)
         if form is None:
-            form = log1p_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = log1p_default_forms.learn(key, metas.log1p_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.log1p(self_), self_)
@@ -632,41 +463,7 @@ def log1p_default(self: Tensor) -> Tensor:
         raise
 
 
-# log1p_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log1p_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log1p_default(self)
-    try:
-        result = np.log1p(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log1p_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log1p_default(self)
-
-
-# log1p_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log1p_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log1p_default(wrap(self)).array
-    try:
-        result = np.log1p(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log1p_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log1p_default(wrap(self)).array
+log1p_default_dense, log1p_default_arrays = ufunc_shims(log1p_default, np.log1p, "T", "fc")
 
 
 log1p_out_forms = KnownForms()
@@ -679,7 +476,7 @@ def log1p_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log1p_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log1p_default(self_)
             log1p_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -702,7 +499,7 @@ def log1p_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log1p__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log1p_default(self_)
             log1p__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -739,7 +536,7 @@ def log2_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log2_default_forms.get(key)
         if form is None:
-            form = log2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = log2_default_forms.learn(key, metas.log2_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.log2(self_), self_)
@@ -748,41 +545,7 @@ def log2_default(self: Tensor) -> Tensor:
         raise
 
 
-# log2_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log2_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log2_default(self)
-    try:
-        result = np.log2(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log2_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log2_default(self)
-
-
-# log2_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log2_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log2_default(wrap(self)).array
-    try:
-        result = np.log2(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log2_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log2_default(wrap(self)).array
+log2_default_dense, log2_default_arrays = ufunc_shims(log2_default, np.log2, "T", "fc")
 
 
 log2_out_forms = KnownForms()
@@ -795,7 +558,7 @@ def log2_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log2_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log2_default(self_)
             log2_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -818,7 +581,7 @@ def log2_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log2__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log2_default(self_)
             log2__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -855,7 +618,7 @@ def sqrt_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sqrt_default_forms.get(key)
         if form is None:
-            form = sqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = sqrt_default_forms.learn(key, metas.sqrt_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.sqrt(self_), self_)
@@ -864,41 +627,7 @@ def sqrt_default(self: Tensor) -> Tensor:
         raise
 
 
-# sqrt_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sqrt_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sqrt_default(self)
-    try:
-        result = np.sqrt(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sqrt_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sqrt_default(self)
-
-
-# sqrt_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sqrt_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return sqrt_default(wrap(self)).array
-    try:
-        result = np.sqrt(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return sqrt_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return sqrt_default(wrap(self)).array
+sqrt_default_dense, sqrt_default_arrays = ufunc_shims(sqrt_default, np.sqrt, "T", "fc")
 
 
 sqrt_out_forms = KnownForms()
@@ -911,7 +640,7 @@ def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sqrt_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sqrt_default(self_)
             sqrt_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -934,7 +663,7 @@ def sqrt_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sqrt__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sqrt_default(self_)
             sqrt__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -971,7 +700,7 @@ def sin_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sin_default_forms.get(key)
         if form is None:
-            form = sin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = sin_default_forms.learn(key, metas.sin_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.sin(self_), self_)
@@ -980,41 +709,7 @@ def sin_default(self: Tensor) -> Tensor:
         raise
 
 
-# sin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sin_default(self)
-    try:
-        result = np.sin(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sin_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sin_default(self)
-
-
-# sin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sin_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return sin_default(wrap(self)).array
-    try:
-        result = np.sin(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return sin_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return sin_default(wrap(self)).array
+sin_default_dense, sin_default_arrays = ufunc_shims(sin_default, np.sin, "T", "fc")
 
 
 sin_out_forms = KnownForms()
@@ -1027,7 +722,7 @@ def sin_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sin_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sin_default(self_)
             sin_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1050,7 +745,7 @@ def sin_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sin__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sin_default(self_)
             sin__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1087,7 +782,7 @@ def cos_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cos_default_forms.get(key)
         if form is None:
-            form = cos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = cos_default_forms.learn(key, metas.cos_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.cos(self_), self_)
@@ -1096,41 +791,7 @@ def cos_default(self: Tensor) -> Tensor:
         raise
 
 
-# cos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def cos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cos_default(self)
-    try:
-        result = np.cos(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return cos_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return cos_default(self)
-
-
-# cos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def cos_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return cos_default(wrap(self)).array
-    try:
-        result = np.cos(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return cos_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return cos_default(wrap(self)).array
+cos_default_dense, cos_default_arrays = ufunc_shims(cos_default, np.cos, "T", "fc")
 
 
 cos_out_forms = KnownForms()
@@ -1143,7 +804,7 @@ def cos_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cos_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.cos_default(self_)
             cos_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1166,7 +827,7 @@ def cos_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cos__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.cos_default(self_)
             cos__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1203,7 +864,7 @@ def tan_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tan_default_forms.get(key)
         if form is None:
-            form = tan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = tan_default_forms.learn(key, metas.tan_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.tan(self_), self_)
@@ -1212,41 +873,7 @@ def tan_default(self: Tensor) -> Tensor:
         raise
 
 
-# tan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def tan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tan_default(self)
-    try:
-        result = np.tan(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return tan_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return tan_default(self)
-
-
-# tan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def tan_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return tan_default(wrap(self)).array
-    try:
-        result = np.tan(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return tan_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return tan_default(wrap(self)).array
+tan_default_dense, tan_default_arrays = ufunc_shims(tan_default, np.tan, "T", "fc")
 
 
 tan_out_forms = KnownForms()
@@ -1259,7 +886,7 @@ def tan_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tan_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.tan_default(self_)
             tan_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1282,7 +909,7 @@ def tan_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tan__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.tan_default(self_)
             tan__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1319,7 +946,7 @@ def tanh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tanh_default_forms.get(key)
         if form is None:
-            form = tanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = tanh_default_forms.learn(key, metas.tanh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.tanh(self_), self_)
@@ -1328,41 +955,7 @@ def tanh_default(self: Tensor) -> Tensor:
         raise
 
 
-# tanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def tanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return tanh_default(self)
-    try:
-        result = np.tanh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return tanh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return tanh_default(self)
-
-
-# tanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def tanh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return tanh_default(wrap(self)).array
-    try:
-        result = np.tanh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return tanh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return tanh_default(wrap(self)).array
+tanh_default_dense, tanh_default_arrays = ufunc_shims(tanh_default, np.tanh, "T", "fc")
 
 
 tanh_out_forms = KnownForms()
@@ -1375,7 +968,7 @@ def tanh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tanh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.tanh_default(self_)
             tanh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1398,7 +991,7 @@ def tanh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = tanh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.tanh_default(self_)
             tanh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1435,7 +1028,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = reciprocal_default_forms.get(key)
         if form is None:
-            form = reciprocal_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = reciprocal_default_forms.learn(key, metas.reciprocal_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.reciprocal(self_), self_)
@@ -1444,41 +1037,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
         raise
 
 
-# reciprocal_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def reciprocal_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return reciprocal_default(self)
-    try:
-        result = np.reciprocal(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return reciprocal_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return reciprocal_default(self)
-
-
-# reciprocal_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return reciprocal_default(wrap(self)).array
-    try:
-        result = np.reciprocal(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return reciprocal_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return reciprocal_default(wrap(self)).array
+reciprocal_default_dense, reciprocal_default_arrays = ufunc_shims(reciprocal_default, np.reciprocal, "T", "fc")
 
 
 reciprocal_out_forms = KnownForms()
@@ -1491,7 +1050,7 @@ def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = reciprocal_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.reciprocal_default(self_)
             reciprocal_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1514,7 +1073,7 @@ def reciprocal_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = reciprocal__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.reciprocal_default(self_)
             reciprocal__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1550,7 +1109,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = rsqrt_default_forms.get(key)
     if form is None:
-        form = rsqrt_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        form = rsqrt_default_forms.learn(key, metas.rsqrt_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.reciprocal_root(np, self_), self_)
@@ -1565,7 +1124,7 @@ def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = rsqrt_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.rsqrt_default(self_)
         rsqrt_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1584,7 +1143,7 @@ def rsqrt_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = rsqrt__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.rsqrt_default(self_)
         rsqrt__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1603,7 +1162,7 @@ def sigmoid_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sigmoid_default_forms.get(key)
     if form is None:
-        form = sigmoid_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        form = sigmoid_default_forms.learn(key, metas.sigmoid_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.sigmoid(np, self_), self_)
@@ -1618,7 +1177,7 @@ def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sigmoid_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.sigmoid_default(self_)
         sigmoid_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1637,7 +1196,7 @@ def sigmoid_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sigmoid__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.sigmoid_default(self_)
         sigmoid__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -1657,7 +1216,7 @@ def floor_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = floor_default_forms.get(key)
         if form is None:
-            form = floor_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+            form = floor_default_forms.learn(key, metas.floor_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.floor(self_), self_)
@@ -1666,41 +1225,7 @@ def floor_default(self: Tensor) -> Tensor:
         raise
 
 
-# floor_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def floor_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return floor_default(self)
-    try:
-        result = np.floor(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return floor_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return floor_default(self)
-
-
-# floor_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def floor_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return floor_default(wrap(self)).array
-    try:
-        result = np.floor(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return floor_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return floor_default(wrap(self)).array
+floor_default_dense, floor_default_arrays = ufunc_shims(floor_default, np.floor, "T", "iuf")
 
 
 floor_out_forms = KnownForms()
@@ -1713,7 +1238,7 @@ def floor_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = floor_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.floor_default(self_)
             floor_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1736,7 +1261,7 @@ def floor_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = floor__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.floor_default(self_)
             floor__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1773,7 +1298,7 @@ def ceil_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = ceil_default_forms.get(key)
         if form is None:
-            form = ceil_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+            form = ceil_default_forms.learn(key, metas.ceil_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.ceil(self_), self_)
@@ -1782,41 +1307,7 @@ def ceil_default(self: Tensor) -> Tensor:
         raise
 
 
-# ceil_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ceil_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return ceil_default(self)
-    try:
-        result = np.ceil(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return ceil_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return ceil_default(self)
-
-
-# ceil_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def ceil_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return ceil_default(wrap(self)).array
-    try:
-        result = np.ceil(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return ceil_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return ceil_default(wrap(self)).array
+ceil_default_dense, ceil_default_arrays = ufunc_shims(ceil_default, np.ceil, "T", "iuf")
 
 
 ceil_out_forms = KnownForms()
@@ -1829,7 +1320,7 @@ def ceil_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = ceil_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.ceil_default(self_)
             ceil_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1852,7 +1343,7 @@ def ceil_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = ceil__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.ceil_default(self_)
             ceil__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1889,7 +1380,7 @@ def trunc_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = trunc_default_forms.get(key)
         if form is None:
-            form = trunc_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+            form = trunc_default_forms.learn(key, metas.trunc_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.trunc(self_), self_)
@@ -1898,41 +1389,7 @@ def trunc_default(self: Tensor) -> Tensor:
         raise
 
 
-# trunc_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def trunc_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUF:
-        return trunc_default(self)
-    try:
-        result = np.trunc(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return trunc_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return trunc_default(self)
-
-
-# trunc_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def trunc_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_IUF:
-        return trunc_default(wrap(self)).array
-    try:
-        result = np.trunc(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return trunc_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return trunc_default(wrap(self)).array
+trunc_default_dense, trunc_default_arrays = ufunc_shims(trunc_default, np.trunc, "T", "iuf")
 
 
 trunc_out_forms = KnownForms()
@@ -1945,7 +1402,7 @@ def trunc_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = trunc_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.trunc_default(self_)
             trunc_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -1968,7 +1425,7 @@ def trunc_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = trunc__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, accepts="integer floating")
+            plan = metas.trunc_default(self_)
             trunc__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2004,7 +1461,7 @@ def round_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round_default_forms.get(key)
     if form is None:
-        form = round_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        form = round_default_forms.learn(key, metas.round_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.round_half_even(np, self_), self_)
@@ -2019,7 +1476,7 @@ def round_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="integer floating")
+        plan = metas.round_default(self_)
         round_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2038,7 +1495,7 @@ def round__default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round__default_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="integer floating")
+        plan = metas.round_default(self_)
         round__default_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2057,7 +1514,7 @@ def round_decimals(self: Tensor, decimals: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round_decimals_forms.get(key)
     if form is None:
-        form = round_decimals_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+        form = round_decimals_forms.learn(key, metas.round_decimals(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.round_to_decimals(np, self_, decimals), self_)
@@ -2072,7 +1529,7 @@ def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round_decimals_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.round_decimals(self_)
         round_decimals_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2091,7 +1548,7 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = round__decimals_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.round_decimals(self_)
         round__decimals_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2110,7 +1567,7 @@ def sign_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sign_default_forms.get(key)
     if form is None:
-        form = sign_default_forms.learn(key, rules.pointwise(self_, accepts="bool integer floating"), self_)
+        form = sign_default_forms.learn(key, metas.sign_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.sign(np, self_), self_)
@@ -2125,7 +1582,7 @@ def sign_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sign_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="bool integer floating")
+        plan = metas.sign_default(self_)
         sign_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2144,7 +1601,7 @@ def sign_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sign__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="bool integer floating")
+        plan = metas.sign_default(self_)
         sign__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -2164,7 +1621,7 @@ def asin_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asin_default_forms.get(key)
         if form is None:
-            form = asin_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = asin_default_forms.learn(key, metas.asin_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arcsin(self_), self_)
@@ -2173,41 +1630,7 @@ def asin_default(self: Tensor) -> Tensor:
         raise
 
 
-# asin_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def asin_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asin_default(self)
-    try:
-        result = np.arcsin(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return asin_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return asin_default(self)
-
-
-# asin_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def asin_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return asin_default(wrap(self)).array
-    try:
-        result = np.arcsin(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return asin_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return asin_default(wrap(self)).array
+asin_default_dense, asin_default_arrays = ufunc_shims(asin_default, np.arcsin, "T", "fc")
 
 
 asin_out_forms = KnownForms()
@@ -2220,7 +1643,7 @@ def asin_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asin_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.asin_default(self_)
             asin_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2243,7 +1666,7 @@ def asin_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asin__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.asin_default(self_)
             asin__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2280,7 +1703,7 @@ def acos_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acos_default_forms.get(key)
         if form is None:
-            form = acos_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = acos_default_forms.learn(key, metas.acos_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arccos(self_), self_)
@@ -2289,41 +1712,7 @@ def acos_default(self: Tensor) -> Tensor:
         raise
 
 
-# acos_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def acos_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acos_default(self)
-    try:
-        result = np.arccos(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return acos_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return acos_default(self)
-
-
-# acos_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def acos_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return acos_default(wrap(self)).array
-    try:
-        result = np.arccos(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return acos_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return acos_default(wrap(self)).array
+acos_default_dense, acos_default_arrays = ufunc_shims(acos_default, np.arccos, "T", "fc")
 
 
 acos_out_forms = KnownForms()
@@ -2336,7 +1725,7 @@ def acos_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acos_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.acos_default(self_)
             acos_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2359,7 +1748,7 @@ def acos_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acos__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.acos_default(self_)
             acos__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2396,7 +1785,7 @@ def atan_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atan_default_forms.get(key)
         if form is None:
-            form = atan_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = atan_default_forms.learn(key, metas.atan_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arctan(self_), self_)
@@ -2405,41 +1794,7 @@ def atan_default(self: Tensor) -> Tensor:
         raise
 
 
-# atan_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atan_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atan_default(self)
-    try:
-        result = np.arctan(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atan_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return atan_default(self)
-
-
-# atan_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def atan_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return atan_default(wrap(self)).array
-    try:
-        result = np.arctan(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return atan_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return atan_default(wrap(self)).array
+atan_default_dense, atan_default_arrays = ufunc_shims(atan_default, np.arctan, "T", "fc")
 
 
 atan_out_forms = KnownForms()
@@ -2452,7 +1807,7 @@ def atan_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atan_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.atan_default(self_)
             atan_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2475,7 +1830,7 @@ def atan_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atan__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.atan_default(self_)
             atan__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2512,7 +1867,7 @@ def sinh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sinh_default_forms.get(key)
         if form is None:
-            form = sinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = sinh_default_forms.learn(key, metas.sinh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.sinh(self_), self_)
@@ -2521,41 +1876,7 @@ def sinh_default(self: Tensor) -> Tensor:
         raise
 
 
-# sinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return sinh_default(self)
-    try:
-        result = np.sinh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return sinh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return sinh_default(self)
-
-
-# sinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def sinh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return sinh_default(wrap(self)).array
-    try:
-        result = np.sinh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return sinh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return sinh_default(wrap(self)).array
+sinh_default_dense, sinh_default_arrays = ufunc_shims(sinh_default, np.sinh, "T", "fc")
 
 
 sinh_out_forms = KnownForms()
@@ -2568,7 +1889,7 @@ def sinh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sinh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sinh_default(self_)
             sinh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2591,7 +1912,7 @@ def sinh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = sinh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.sinh_default(self_)
             sinh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2628,7 +1949,7 @@ def cosh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cosh_default_forms.get(key)
         if form is None:
-            form = cosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = cosh_default_forms.learn(key, metas.cosh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.cosh(self_), self_)
@@ -2637,41 +1958,7 @@ def cosh_default(self: Tensor) -> Tensor:
         raise
 
 
-# cosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def cosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return cosh_default(self)
-    try:
-        result = np.cosh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return cosh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return cosh_default(self)
-
-
-# cosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def cosh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return cosh_default(wrap(self)).array
-    try:
-        result = np.cosh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return cosh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return cosh_default(wrap(self)).array
+cosh_default_dense, cosh_default_arrays = ufunc_shims(cosh_default, np.cosh, "T", "fc")
 
 
 cosh_out_forms = KnownForms()
@@ -2684,7 +1971,7 @@ def cosh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cosh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.cosh_default(self_)
             cosh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2707,7 +1994,7 @@ def cosh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = cosh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.cosh_default(self_)
             cosh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2744,7 +2031,7 @@ def asinh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asinh_default_forms.get(key)
         if form is None:
-            form = asinh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = asinh_default_forms.learn(key, metas.asinh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arcsinh(self_), self_)
@@ -2753,41 +2040,7 @@ def asinh_default(self: Tensor) -> Tensor:
         raise
 
 
-# asinh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def asinh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return asinh_default(self)
-    try:
-        result = np.arcsinh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return asinh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return asinh_default(self)
-
-
-# asinh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def asinh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return asinh_default(wrap(self)).array
-    try:
-        result = np.arcsinh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return asinh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return asinh_default(wrap(self)).array
+asinh_default_dense, asinh_default_arrays = ufunc_shims(asinh_default, np.arcsinh, "T", "fc")
 
 
 asinh_out_forms = KnownForms()
@@ -2800,7 +2053,7 @@ def asinh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asinh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.asinh_default(self_)
             asinh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2823,7 +2076,7 @@ def asinh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = asinh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.asinh_default(self_)
             asinh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2860,7 +2113,7 @@ def acosh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acosh_default_forms.get(key)
         if form is None:
-            form = acosh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = acosh_default_forms.learn(key, metas.acosh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arccosh(self_), self_)
@@ -2869,41 +2122,7 @@ def acosh_default(self: Tensor) -> Tensor:
         raise
 
 
-# acosh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def acosh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return acosh_default(self)
-    try:
-        result = np.arccosh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return acosh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return acosh_default(self)
-
-
-# acosh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def acosh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return acosh_default(wrap(self)).array
-    try:
-        result = np.arccosh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return acosh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return acosh_default(wrap(self)).array
+acosh_default_dense, acosh_default_arrays = ufunc_shims(acosh_default, np.arccosh, "T", "fc")
 
 
 acosh_out_forms = KnownForms()
@@ -2916,7 +2135,7 @@ def acosh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acosh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.acosh_default(self_)
             acosh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2939,7 +2158,7 @@ def acosh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = acosh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.acosh_default(self_)
             acosh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -2976,7 +2195,7 @@ def atanh_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atanh_default_forms.get(key)
         if form is None:
-            form = atanh_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = atanh_default_forms.learn(key, metas.atanh_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.arctanh(self_), self_)
@@ -2985,41 +2204,7 @@ def atanh_default(self: Tensor) -> Tensor:
         raise
 
 
-# atanh_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def atanh_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return atanh_default(self)
-    try:
-        result = np.arctanh(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return atanh_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return atanh_default(self)
-
-
-# atanh_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def atanh_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return atanh_default(wrap(self)).array
-    try:
-        result = np.arctanh(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return atanh_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return atanh_default(wrap(self)).array
+atanh_default_dense, atanh_default_arrays = ufunc_shims(atanh_default, np.arctanh, "T", "fc")
 
 
 atanh_out_forms = KnownForms()
@@ -3032,7 +2217,7 @@ def atanh_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atanh_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.atanh_default(self_)
             atanh_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3055,7 +2240,7 @@ def atanh_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = atanh__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.atanh_default(self_)
             atanh__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3091,7 +2276,7 @@ def exp2_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = exp2_default_forms.get(key)
     if form is None:
-        form = exp2_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+        form = exp2_default_forms.learn(key, metas.exp2_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.exp2(np, self_), self_)
@@ -3106,7 +2291,7 @@ def exp2_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = exp2_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.exp2_default(self_)
         exp2_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3125,7 +2310,7 @@ def exp2_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = exp2__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_to_float")
+        plan = metas.exp2_default(self_)
         exp2__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3145,7 +2330,7 @@ def log10_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log10_default_forms.get(key)
         if form is None:
-            form = log10_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = log10_default_forms.learn(key, metas.log10_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.log10(self_), self_)
@@ -3154,41 +2339,7 @@ def log10_default(self: Tensor) -> Tensor:
         raise
 
 
-# log10_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def log10_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return log10_default(self)
-    try:
-        result = np.log10(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return log10_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return log10_default(self)
-
-
-# log10_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def log10_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return log10_default(wrap(self)).array
-    try:
-        result = np.log10(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return log10_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return log10_default(wrap(self)).array
+log10_default_dense, log10_default_arrays = ufunc_shims(log10_default, np.log10, "T", "fc")
 
 
 log10_out_forms = KnownForms()
@@ -3201,7 +2352,7 @@ def log10_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log10_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log10_default(self_)
             log10_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3224,7 +2375,7 @@ def log10_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = log10__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.log10_default(self_)
             log10__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3265,11 +2416,7 @@ def deg2rad_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = deg2rad_default_forms.get(key)
         if form is None:
-            form = deg2rad_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-                self_,
-            )
+            form = deg2rad_default_forms.learn(key, metas.deg2rad_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, deg2rad_default_of_arrays(self_), self_)
@@ -3321,7 +2468,7 @@ def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = deg2rad_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            plan = metas.deg2rad_default(self_)
             deg2rad_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3344,7 +2491,7 @@ def deg2rad_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = deg2rad__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            plan = metas.deg2rad_default(self_)
             deg2rad__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3385,11 +2532,7 @@ def rad2deg_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = rad2deg_default_forms.get(key)
         if form is None:
-            form = rad2deg_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="int_to_float", accepts="floating"),
-                self_,
-            )
+            form = rad2deg_default_forms.learn(key, metas.rad2deg_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, rad2deg_default_of_arrays(self_), self_)
@@ -3441,7 +2584,7 @@ def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = rad2deg_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            plan = metas.rad2deg_default(self_)
             rad2deg_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3464,7 +2607,7 @@ def rad2deg_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = rad2deg__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float", accepts="floating")
+            plan = metas.rad2deg_default(self_)
             rad2deg__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -3500,7 +2643,7 @@ def frac_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = frac_default_forms.get(key)
     if form is None:
-        form = frac_default_forms.learn(key, rules.pointwise(self_, accepts="floating"), self_)
+        form = frac_default_forms.learn(key, metas.frac_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.fractional_part(np, self_), self_)
@@ -3515,7 +2658,7 @@ def frac_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = frac_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.frac_default(self_)
         frac_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3534,7 +2677,7 @@ def frac_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = frac__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="floating")
+        plan = metas.frac_default(self_)
         frac__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3553,7 +2696,7 @@ def sgn_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sgn_default_forms.get(key)
     if form is None:
-        form = sgn_default_forms.learn(key, rules.pointwise(self_), self_)
+        form = sgn_default_forms.learn(key, metas.sgn_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.sgn(np, self_), self_)
@@ -3568,7 +2711,7 @@ def sgn_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sgn_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas.sgn_default(self_)
         sgn_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3587,7 +2730,7 @@ def sgn_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = sgn__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas.sgn_default(self_)
         sgn__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3606,7 +2749,7 @@ def angle_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = angle_default_forms.get(key)
     if form is None:
-        form = angle_default_forms.learn(key, rules.pointwise(self_, kind="int_and_complex_to_float"), self_)
+        form = angle_default_forms.learn(key, metas.angle_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.angle(np, self_), self_)
@@ -3621,7 +2764,7 @@ def angle_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = angle_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="int_and_complex_to_float")
+        plan = metas.angle_default(self_)
         angle_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3640,7 +2783,7 @@ def _conj_physical_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = _conj_physical_default_forms.get(key)
     if form is None:
-        form = _conj_physical_default_forms.learn(key, rules.pointwise(self_), self_)
+        form = _conj_physical_default_forms.learn(key, metas._conj_physical_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.conjugate(np, self_), self_)
@@ -3655,7 +2798,7 @@ def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = _conj_physical_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas._conj_physical_default(self_)
         _conj_physical_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3674,7 +2817,7 @@ def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, ne
     key = (self_.shape, self_.strides, self_.dtype)
     form = nan_to_num_default_forms.get(key)
     if form is None:
-        form = nan_to_num_default_forms.learn(key, rules.pointwise(self_, kind="no_opmath"), self_)
+        form = nan_to_num_default_forms.learn(key, metas.nan_to_num_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf), self_)
@@ -3689,7 +2832,7 @@ def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf
     key = (self_.shape, self_.strides, self_.dtype)
     form = nan_to_num_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="no_opmath")
+        plan = metas.nan_to_num_default(self_)
         nan_to_num_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3708,7 +2851,7 @@ def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: f
     key = (self_.shape, self_.strides, self_.dtype)
     form = nan_to_num__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, kind="no_opmath")
+        plan = metas.nan_to_num_default(self_)
         nan_to_num__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3727,7 +2870,7 @@ def conj_physical_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = conj_physical__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas.conj_physical_(self_)
         conj_physical__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3746,7 +2889,7 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = conj_physical_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_)
+        plan = metas.conj_physical_out(self_)
         conj_physical_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3766,12 +2909,7 @@ def complex_default(real: Tensor, imag: Tensor) -> Tensor:
     key = (real_.shape, real_.strides, real_.dtype, imag_.shape, imag_.strides, imag_.dtype)
     form = complex_default_forms.get(key)
     if form is None:
-        form = complex_default_forms.learn(
-            key,
-            rules.complex_of(real_, imag_, accepts="float16 float32 float64"),
-            real_,
-            imag_,
-        )
+        form = complex_default_forms.learn(key, metas.complex_default(real_, imag_), real_, imag_)
     if form.casts:
         real_, imag_ = cast_operands(form, (real_, imag_))
     return known_result(form, elementary_kernels.complex_of_parts(np, real_, imag_), real_, imag_)
@@ -3787,7 +2925,7 @@ def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
     key = (real_.shape, real_.strides, real_.dtype, imag_.shape, imag_.strides, imag_.dtype)
     form = complex_out_forms.get(key)
     if form is None:
-        plan = rules.complex_of(real_, imag_, accepts="float16 float32 float64")
+        plan = metas.complex_default(real_, imag_)
         complex_out_forms.learn_plan(key, plan, real_, imag_)
     else:
         plan = Plan(form, (real_, imag_))
@@ -3807,7 +2945,7 @@ def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
     key = (abs_.shape, abs_.strides, abs_.dtype, angle_.shape, angle_.strides, angle_.dtype)
     form = polar_default_forms.get(key)
     if form is None:
-        form = polar_default_forms.learn(key, rules.complex_of(abs_, angle_, accepts="float32 float64"), abs_, angle_)
+        form = polar_default_forms.learn(key, metas.polar_default(abs_, angle_), abs_, angle_)
     if form.casts:
         abs_, angle_ = cast_operands(form, (abs_, angle_))
     return known_result(form, elementary_kernels.complex_of_polar(np, abs_, angle_), abs_, angle_)
@@ -3823,7 +2961,7 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
     key = (abs_.shape, abs_.strides, abs_.dtype, angle_.shape, angle_.strides, angle_.dtype)
     form = polar_out_forms.get(key)
     if form is None:
-        plan = rules.complex_of(abs_, angle_, accepts="float32 float64")
+        plan = metas.polar_default(abs_, angle_)
         polar_out_forms.learn_plan(key, plan, abs_, angle_)
     else:
         plan = Plan(form, (abs_, angle_))
@@ -3842,7 +2980,7 @@ def relu_default(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = relu_default_forms.get(key)
     if form is None:
-        form = relu_default_forms.learn(key, rules.pointwise(self_, accepts="integer floating"), self_)
+        form = relu_default_forms.learn(key, metas.relu_default(self_), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, activations_kernels.relu(np, self_), self_)
@@ -3857,7 +2995,7 @@ def relu_out(self: Tensor, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = relu_out_forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="integer floating")
+        plan = metas.relu_default(self_)
         relu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3876,7 +3014,7 @@ def relu_(self: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype)
     form = relu__forms.get(key)
     if form is None:
-        plan = rules.pointwise(self_, accepts="integer floating")
+        plan = metas.relu_default(self_)
         relu__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3895,8 +3033,7 @@ def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
     key = (self_.shape, self_.strides, self_.dtype)
     form = frexp_Tensor_forms.get(key)
     if form is None:
-        plan0 = rules.pointwise(self_, accepts="floating")
-        plan1 = rules.pointwise(self_, dtype=dtypes.int32, accepts="floating")
+        plan0, plan1 = metas.frexp_Tensor(self_)
         form = frexp_Tensor_forms.learn(key, (plan0, plan1), self_)
     if form[0].casts:
         (self_,) = cast_operands(form[0], (self_,))
@@ -3907,8 +3044,7 @@ def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
 # frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
 #     exponent)
 def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    plan0, plan1 = metas.frexp_Tensor(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(mantissa)
     target1 = plan1.target(exponent)
@@ -3927,7 +3063,7 @@ def gelu_default(self: Tensor, approximate: str) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, approximate)
     form = gelu_default_forms.get(key)
     if form is None:
-        form = gelu_default_forms.learn(key, rules.gelu(self_, approximate), self_)
+        form = gelu_default_forms.learn(key, metas.gelu_default(self_, approximate), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, arithmetic_kernels.gelu(np, self_, approximate), self_)
@@ -3942,7 +3078,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, approximate)
     form = gelu_out_forms.get(key)
     if form is None:
-        plan = rules.gelu(self_, approximate)
+        plan = metas.gelu_default(self_, approximate)
         gelu_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -3961,7 +3097,7 @@ def gelu_(self: Tensor, approximate: str) -> Tensor:
     key = (self_.shape, self_.strides, self_.dtype, approximate)
     form = gelu__forms.get(key)
     if form is None:
-        plan = rules.gelu(self_, approximate)
+        plan = metas.gelu_default(self_, approximate)
         gelu__forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))

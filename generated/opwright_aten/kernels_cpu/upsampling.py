@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
 from opwright_kernels import upsampling as upsampling_kernels
+
+from ..metas import upsampling as metas
 
 upsample_nearest1d_default_forms = KnownForms("TI.", upsampling_kernels.upsample_nearest, (-1, 0, 1, 2))
 
@@ -17,11 +19,7 @@ def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: flo
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest1d_default_forms.get(key)
     if form is None:
-        form = upsample_nearest1d_default_forms.learn(
-            key,
-            rules.upsample(self_, 1, output_size, "uint8 floating"),
-            self_,
-        )
+        form = upsample_nearest1d_default_forms.learn(key, metas.upsample_nearest1d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales), self_)
@@ -36,7 +34,7 @@ def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float |
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest1d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        plan = metas.upsample_nearest1d_default(self_, output_size)
         upsample_nearest1d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -60,11 +58,7 @@ def upsample_nearest2d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest2d_default_forms.get(key)
     if form is None:
-        form = upsample_nearest2d_default_forms.learn(
-            key,
-            rules.upsample(self_, 2, output_size, "uint8 floating"),
-            self_,
-        )
+        form = upsample_nearest2d_default_forms.learn(key, metas.upsample_nearest2d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w), self_)
@@ -86,7 +80,7 @@ def upsample_nearest2d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest2d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        plan = metas.upsample_nearest2d_default(self_, output_size)
         upsample_nearest2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -112,11 +106,7 @@ def upsample_nearest3d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest3d_default_forms.get(key)
     if form is None:
-        form = upsample_nearest3d_default_forms.learn(
-            key,
-            rules.upsample(self_, 3, output_size, "uint8 floating"),
-            self_,
-        )
+        form = upsample_nearest3d_default_forms.learn(key, metas.upsample_nearest3d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(
@@ -143,7 +133,7 @@ def upsample_nearest3d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_nearest3d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        plan = metas.upsample_nearest3d_default(self_, output_size)
         upsample_nearest3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -164,7 +154,7 @@ def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scal
     if form is None:
         form = _upsample_nearest_exact1d_default_forms.learn(
             key,
-            rules.upsample(self_, 1, output_size, "uint8 floating"),
+            metas._upsample_nearest_exact1d_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -181,7 +171,7 @@ def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: 
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = _upsample_nearest_exact1d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 1, output_size, "uint8 floating")
+        plan = metas._upsample_nearest_exact1d_default(self_, output_size)
         _upsample_nearest_exact1d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -209,7 +199,7 @@ def _upsample_nearest_exact2d_default(
     if form is None:
         form = _upsample_nearest_exact2d_default_forms.learn(
             key,
-            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            metas._upsample_nearest_exact2d_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -237,7 +227,7 @@ def _upsample_nearest_exact2d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = _upsample_nearest_exact2d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size, "uint8 floating")
+        plan = metas._upsample_nearest_exact2d_default(self_, output_size)
         _upsample_nearest_exact2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -267,7 +257,7 @@ def _upsample_nearest_exact3d_default(
     if form is None:
         form = _upsample_nearest_exact3d_default_forms.learn(
             key,
-            rules.upsample(self_, 3, output_size, "uint8 floating"),
+            metas._upsample_nearest_exact3d_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -296,7 +286,7 @@ def _upsample_nearest_exact3d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = _upsample_nearest_exact3d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 3, output_size, "uint8 floating")
+        plan = metas._upsample_nearest_exact3d_default(self_, output_size)
         _upsample_nearest_exact3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -320,7 +310,7 @@ def upsample_linear1d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_linear1d_default_forms.get(key)
     if form is None:
-        form = upsample_linear1d_default_forms.learn(key, rules.upsample(self_, 1, output_size), self_)
+        form = upsample_linear1d_default_forms.learn(key, metas.upsample_linear1d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(form, upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales), self_)
@@ -342,7 +332,7 @@ def upsample_linear1d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_linear1d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 1, output_size)
+        plan = metas.upsample_linear1d_default(self_, output_size)
         upsample_linear1d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -368,7 +358,11 @@ def upsample_bilinear2d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_bilinear2d_default_forms.get(key)
     if form is None:
-        form = upsample_bilinear2d_default_forms.learn(key, rules.upsample(self_, 2, output_size), self_)
+        form = upsample_bilinear2d_default_forms.learn(
+            key,
+            metas.upsample_bilinear2d_default(self_, output_size),
+            self_,
+        )
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(
@@ -395,7 +389,7 @@ def upsample_bilinear2d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_bilinear2d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size)
+        plan = metas.upsample_bilinear2d_default(self_, output_size)
         upsample_bilinear2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -422,7 +416,11 @@ def upsample_trilinear3d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_trilinear3d_default_forms.get(key)
     if form is None:
-        form = upsample_trilinear3d_default_forms.learn(key, rules.upsample(self_, 3, output_size), self_)
+        form = upsample_trilinear3d_default_forms.learn(
+            key,
+            metas.upsample_trilinear3d_default(self_, output_size),
+            self_,
+        )
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(
@@ -450,7 +448,7 @@ def upsample_trilinear3d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_trilinear3d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 3, output_size)
+        plan = metas.upsample_trilinear3d_default(self_, output_size)
         upsample_trilinear3d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -479,7 +477,7 @@ def upsample_bicubic2d_default(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_bicubic2d_default_forms.get(key)
     if form is None:
-        form = upsample_bicubic2d_default_forms.learn(key, rules.upsample(self_, 2, output_size), self_)
+        form = upsample_bicubic2d_default_forms.learn(key, metas.upsample_bicubic2d_default(self_, output_size), self_)
     if form.casts:
         (self_,) = cast_operands(form, (self_,))
     return known_result(
@@ -506,7 +504,7 @@ def upsample_bicubic2d_out(
     key = (self_.shape, self_.strides, self_.dtype, tuple(output_size))
     form = upsample_bicubic2d_out_forms.get(key)
     if form is None:
-        plan = rules.upsample(self_, 2, output_size)
+        plan = metas.upsample_bicubic2d_default(self_, output_size)
         upsample_bicubic2d_out_forms.learn_plan(key, plan, self_)
     else:
         plan = Plan(form, (self_,))
@@ -536,7 +534,7 @@ def _upsample_bilinear2d_aa_default(
     if form is None:
         form = _upsample_bilinear2d_aa_default_forms.learn(
             key,
-            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            metas._upsample_bilinear2d_aa_default(self_, output_size),
             self_,
         )
     if form.casts:
@@ -568,7 +566,7 @@ def _upsample_bicubic2d_aa_default(
     if form is None:
         form = _upsample_bicubic2d_aa_default_forms.learn(
             key,
-            rules.upsample(self_, 2, output_size, "uint8 floating"),
+            metas._upsample_bicubic2d_aa_default(self_, output_size),
             self_,
         )
     if form.casts:

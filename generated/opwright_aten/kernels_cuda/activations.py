@@ -7,20 +7,22 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Generator, Tensor, new_result, results_of, rules
+from opwright.abi import Generator, Tensor, new_result, results_of
 from opwright_kernels import activations as activations_kernels
+
+from ..metas import activations as metas
 
 
 # silu(Tensor self) -> Tensor
 def silu_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
+    plan = metas.silu_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.silu(cp, self_))
 
 
 # silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def silu_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
+    plan = metas.silu_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.silu(cp, self_, out=plan.out(target)), target)
@@ -29,7 +31,7 @@ def silu_out(self: Tensor, out: Tensor) -> Tensor:
 
 # silu_(Tensor(a!) self) -> Tensor(a!)
 def silu_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating complex")
+    plan = metas.silu_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.silu(cp, self_, out=plan.out(target)), target)
@@ -38,14 +40,14 @@ def silu_(self: Tensor) -> Tensor:
 
 # mish(Tensor self) -> Tensor
 def mish_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.mish_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.mish(cp, self_))
 
 
 # mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def mish_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.mish_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.mish(cp, self_, out=plan.out(target)), target)
@@ -54,7 +56,7 @@ def mish_out(self: Tensor, out: Tensor) -> Tensor:
 
 # mish_(Tensor(a!) self) -> Tensor(a!)
 def mish_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.mish_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.mish(cp, self_, out=plan.out(target)), target)
@@ -63,14 +65,14 @@ def mish_(self: Tensor) -> Tensor:
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
 def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
+    plan = metas.elu_default(self.array, alpha, scale, input_scale)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.elu(cp, self_, alpha, scale, input_scale))
 
 
 # elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
 def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
+    plan = metas.elu_default(self.array, alpha, scale, input_scale)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.elu(cp, self_, alpha, scale, input_scale), target)
@@ -79,7 +81,7 @@ def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor)
 
 # elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
 def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
+    plan = metas.elu_default(self.array, alpha, scale, input_scale)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.elu(cp, self_, alpha, scale, input_scale), target)
@@ -88,14 +90,14 @@ def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.celu(self.array, alpha)
+    plan = metas.celu_default(self.array, alpha)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.celu(cp, self_, alpha))
 
 
 # celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.celu(self.array, alpha)
+    plan = metas.celu_default(self.array, alpha)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.celu(cp, self_, alpha), target)
@@ -104,7 +106,7 @@ def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.celu(self.array, alpha)
+    plan = metas.celu_default(self.array, alpha)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.celu(cp, self_, alpha), target)
@@ -113,14 +115,14 @@ def celu_(self: Tensor, alpha: Any) -> Tensor:
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
 def leaky_relu_default(self: Tensor, negative_slope: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.leaky_relu_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.leaky_relu(cp, self_, negative_slope))
 
 
 # leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
 def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.leaky_relu_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.leaky_relu(cp, self_, negative_slope, out=plan.out(target)), target)
@@ -129,7 +131,7 @@ def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
 
 # leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
 def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.leaky_relu_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.leaky_relu(cp, self_, negative_slope, out=plan.out(target)), target)
@@ -138,7 +140,7 @@ def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
 def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, weight.array, accepts="floating")
+    plan = metas._prelu_kernel(self.array, weight.array)
     self_, weight_ = plan.operands
     return new_result(plan, activations_kernels.leaky_relu(cp, self_, weight_))
 
@@ -153,8 +155,7 @@ def rrelu_with_noise_functional(
     training: bool,
     generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.rrelu(self.array, lower, upper)
-    plan1 = rules.like(noise.array)
+    plan0, plan1 = metas.rrelu_with_noise_functional(self.array, noise.array, lower, upper)
     (self_,) = plan0.operands
     result0, result1 = results_of(
         activations_kernels.rrelu_with_slopes(cp, self_, noise.array, lower, upper, training, generator),
@@ -165,14 +166,14 @@ def rrelu_with_noise_functional(
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
 def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
+    plan = metas.softplus_default(self.array, beta, threshold)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.softplus(cp, self_, beta, threshold))
 
 
 # softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
+    plan = metas.softplus_default(self.array, beta, threshold)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.softplus(cp, self_, beta, threshold), target)
@@ -181,8 +182,7 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
 def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.like_contiguous(self.array)
-    plan1 = rules.like_contiguous(self.array)
+    plan0, plan1 = metas.log_sigmoid_forward_default(self.array)
     (self_,) = plan0.operands
     result0, result1 = results_of(activations_kernels.log_sigmoid(cp, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -190,8 +190,7 @@ def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
 
 # log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
 def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.like_contiguous(self.array)
-    plan1 = rules.like_contiguous(self.array)
+    plan0, plan1 = metas.log_sigmoid_forward_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(buffer)
@@ -203,14 +202,14 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
+    plan = metas.hardtanh_default(self.array, min_val, max_val)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.hardtanh(cp, self_, min_val, max_val))
 
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
+    plan = metas.hardtanh_default(self.array, min_val, max_val)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardtanh(cp, self_, min_val, max_val, out=plan.out(target)), target)
@@ -219,7 +218,7 @@ def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tenso
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.hardtanh(self.array, min_val, max_val)
+    plan = metas.hardtanh_default(self.array, min_val, max_val)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.hardtanh(cp, self_, min_val, max_val, out=plan.out(target)), target)
@@ -228,14 +227,14 @@ def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
 
 # hardsigmoid(Tensor self) -> Tensor
 def hardsigmoid_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.hardsigmoid_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.hardsigmoid(cp, self_))
 
 
 # hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.hardsigmoid_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardsigmoid(cp, self_, out=plan.out(target)), target)
@@ -244,7 +243,7 @@ def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
 
 # hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
 def hardsigmoid_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.hardsigmoid_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.hardsigmoid(cp, self_, out=plan.out(target)), target)
@@ -253,14 +252,14 @@ def hardsigmoid_(self: Tensor) -> Tensor:
 
 # hardswish(Tensor self) -> Tensor
 def hardswish_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.hardswish_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.hardswish(cp, self_))
 
 
 # hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.hardswish_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardswish(cp, self_, out=plan.out(target)), target)
@@ -269,7 +268,7 @@ def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
 
 # hardswish_(Tensor(a!) self) -> Tensor(a!)
 def hardswish_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.hardswish_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.hardswish(cp, self_, out=plan.out(target)), target)
@@ -278,14 +277,14 @@ def hardswish_(self: Tensor) -> Tensor:
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.hardshrink_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.hardshrink(cp, self_, lambd))
 
 
 # hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.hardshrink_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardshrink(cp, self_, lambd), target)
@@ -294,14 +293,14 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    plan = rules.softshrink(self.array, lambd)
+    plan = metas.softshrink_default(self.array, lambd)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.softshrink(cp, self_, lambd))
 
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.softshrink(self.array, lambd)
+    plan = metas.softshrink_default(self.array, lambd)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.softshrink(cp, self_, lambd, out=plan.out(target)), target)
@@ -310,14 +309,14 @@ def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
+    plan = metas.threshold_default(self.array, threshold, value)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.threshold(cp, self_, threshold, value))
 
 
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
+    plan = metas.threshold_default(self.array, threshold, value)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.threshold(cp, self_, threshold, value), target)
@@ -326,7 +325,7 @@ def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tens
 
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
+    plan = metas.threshold_default(self.array, threshold, value)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.threshold(cp, self_, threshold, value), target)
@@ -335,7 +334,7 @@ def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
 
 # threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
 def threshold_backward_default(grad_output: Tensor, self: Tensor, threshold: Any) -> Tensor:
-    plan = rules.pointwise_with(grad_output.array, self.array, numbers=(threshold,), accepts="integer floating")
+    plan = metas.threshold_backward_default(grad_output.array, self.array, threshold)
     grad_output_, self_ = plan.operands
     return new_result(plan, activations_kernels.threshold_backward(cp, grad_output_, self_, threshold))
 
@@ -343,7 +342,7 @@ def threshold_backward_default(grad_output: Tensor, self: Tensor, threshold: Any
 # threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) ->
 #     Tensor(a!)
 def threshold_backward_grad_input(grad_output: Tensor, self: Tensor, threshold: Any, grad_input: Tensor) -> Tensor:
-    plan = rules.pointwise_with(grad_output.array, self.array, numbers=(threshold,), accepts="integer floating")
+    plan = metas.threshold_backward_default(grad_output.array, self.array, threshold)
     grad_output_, self_ = plan.operands
     target = plan.target(grad_input)
     plan.store(activations_kernels.threshold_backward(cp, grad_output_, self_, threshold), target)
@@ -352,14 +351,14 @@ def threshold_backward_grad_input(grad_output: Tensor, self: Tensor, threshold: 
 
 # glu(Tensor self, int dim=-1) -> Tensor
 def glu_default(self: Tensor, dim: int) -> Tensor:
-    plan = rules.glu(self.array, dim)
+    plan = metas.glu_default(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.glu(cp, self_, dim))
 
 
 # glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)
 def glu_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    plan = rules.glu(self.array, dim)
+    plan = metas.glu_default(self.array, dim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.glu(cp, self_, dim, out=plan.out(target)), target)

@@ -8,10 +8,12 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, number_of, plain_dtypes, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, number_of, plain_dtypes, ufunc_shim
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import elementary as elementary_kernels
 from opwright_kernels import logic as logic_kernels
+
+from ..metas import comparisons as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_FC = plain_dtypes("fc")
@@ -22,7 +24,7 @@ DTYPES_BIUF = plain_dtypes("biuf")
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_and(self_, other_))
     except Exception as error:
@@ -30,30 +32,13 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_and_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_and_Tensor(self, other)
-    try:
-        result = cp.bitwise_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_and_Tensor(self, other)
+bitwise_and_Tensor_dense = ufunc_shim(bitwise_and_Tensor, cp.bitwise_and, "TT", "biu", DENSE_CUDA)
 
 
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -66,7 +51,7 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -99,7 +84,7 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_and(self_, other_))
     except Exception as error:
@@ -110,7 +95,7 @@ def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -123,7 +108,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -136,7 +121,7 @@ def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_and(self_, other_))
     except Exception as error:
@@ -147,7 +132,7 @@ def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
 # bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_and_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
@@ -160,7 +145,7 @@ def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_or(self_, other_))
     except Exception as error:
@@ -168,30 +153,13 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_or_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_or_Tensor(self, other)
-    try:
-        result = cp.bitwise_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_or_Tensor(self, other)
+bitwise_or_Tensor_dense = ufunc_shim(bitwise_or_Tensor, cp.bitwise_or, "TT", "biu", DENSE_CUDA)
 
 
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -204,7 +172,7 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -237,7 +205,7 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_or(self_, other_))
     except Exception as error:
@@ -248,7 +216,7 @@ def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -261,7 +229,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -274,7 +242,7 @@ def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_or(self_, other_))
     except Exception as error:
@@ -285,7 +253,7 @@ def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
 # bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_or_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
@@ -298,7 +266,7 @@ def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tenso
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_xor(self_, other_))
     except Exception as error:
@@ -306,30 +274,13 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# bitwise_xor_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
-        return bitwise_xor_Tensor(self, other)
-    try:
-        result = cp.bitwise_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_xor_Tensor(self, other)
+bitwise_xor_Tensor_dense = ufunc_shim(bitwise_xor_Tensor, cp.bitwise_xor, "TT", "biu", DENSE_CUDA)
 
 
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -342,7 +293,7 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -375,7 +326,7 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_xor(self_, other_))
     except Exception as error:
@@ -386,7 +337,7 @@ def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -399,7 +350,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -412,7 +363,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.bitwise_xor(self_, other_))
     except Exception as error:
@@ -423,7 +374,7 @@ def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
 # bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        plan = metas.bitwise_xor_Scalar_Tensor(self, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
@@ -435,14 +386,14 @@ def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tens
 
 # bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -451,7 +402,7 @@ def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> T
 
 # bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -460,14 +411,14 @@ def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -476,7 +427,7 @@ def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) 
 
 # bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_left_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -485,14 +436,14 @@ def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
 
 # bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # bitwise_left_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    plan = metas.bitwise_left_shift_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -501,14 +452,14 @@ def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) 
 
 # bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -517,7 +468,7 @@ def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> 
 
 # bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -526,14 +477,14 @@ def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -542,7 +493,7 @@ def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor)
 
 # bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.bitwise_right_shift_Tensor_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -551,14 +502,14 @@ def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
 
 # bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # bitwise_right_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer")
+    plan = metas.bitwise_right_shift_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -567,14 +518,14 @@ def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor)
 
 # __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
 def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__lshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # __lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__lshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -583,7 +534,7 @@ def __lshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # __ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__lshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -592,14 +543,14 @@ def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
 def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__lshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_left(cp, self_, other_))
 
 
 # __lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__lshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -608,7 +559,7 @@ def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # __ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__lshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_left(cp, self_, other_, out=plan.out(target)), target)
@@ -617,14 +568,14 @@ def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
 
 # __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
 def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__rshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # __rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__rshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -633,7 +584,7 @@ def __rshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # __irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
+    plan = metas.__rshift___Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -642,14 +593,14 @@ def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
 def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__rshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.shift_right(cp, self_, other_))
 
 
 # __rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__rshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -658,7 +609,7 @@ def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # __irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer")
+    plan = metas.__rshift___Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.shift_right(cp, self_, other_, out=plan.out(target)), target)
@@ -667,14 +618,14 @@ def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
 
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_and_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, logic_kernels.logical_and(cp, self_, other_))
 
 
 # logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_and_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
@@ -683,7 +634,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_and_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_and_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
@@ -692,14 +643,14 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
 
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_or_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, logic_kernels.logical_or(cp, self_, other_))
 
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_or_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
@@ -708,7 +659,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_or_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_or_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
@@ -717,14 +668,14 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_xor_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, logic_kernels.logical_xor(cp, self_, other_))
 
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_xor_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
@@ -733,7 +684,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
+    plan = metas.logical_xor_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
@@ -743,7 +694,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
+        plan = metas.bitwise_not_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.invert(self_))
     except Exception as error:
@@ -751,29 +702,13 @@ def bitwise_not_default(self: Tensor) -> Tensor:
         raise
 
 
-# bitwise_not_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def bitwise_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_BIU:
-        return bitwise_not_default(self)
-    try:
-        result = cp.invert(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return bitwise_not_default(self)
+bitwise_not_default_dense = ufunc_shim(bitwise_not_default, cp.invert, "T", "biu", DENSE_CUDA)
 
 
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
+        plan = metas.bitwise_not_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.invert(self_, out=plan.out(target)), target)
@@ -786,7 +721,7 @@ def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="bool integer")
+        plan = metas.bitwise_not_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.invert(self_, out=plan.out(target)), target)
@@ -812,14 +747,14 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
 
 # logical_not(Tensor self) -> Tensor
 def logical_not_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.logical_not_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, logic_kernels.logical_not(cp, self_))
 
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.logical_not_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
@@ -828,7 +763,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
 
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
 def logical_not_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.logical_not_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
@@ -838,7 +773,7 @@ def logical_not_(self: Tensor) -> Tensor:
 # isnan(Tensor self) -> Tensor
 def isnan_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
+        plan = metas.isnan_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.not_equal(self_, self_))
     except Exception as error:
@@ -866,7 +801,7 @@ def isnan_default_dense(self: Tensor) -> Tensor:
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
+        plan = metas.isnan_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.not_equal(self_, self_, out=plan.out(target)), target)
@@ -879,7 +814,7 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
 # isfinite(Tensor self) -> Tensor
 def isfinite(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool")
+        plan = metas.isfinite(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.isfinite(self_))
     except Exception as error:
@@ -887,33 +822,19 @@ def isfinite(self: Tensor) -> Tensor:
         raise
 
 
-# isfinite where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def isfinite_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = cp.isfinite(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return isfinite(self)
+isfinite_dense = ufunc_shim(isfinite, cp.isfinite, "T", "biufc", DENSE_CUDA)
 
 
 # isinf(Tensor self) -> Tensor
 def isinf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.isinf_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.isinf(cp, self_))
 
 
 # isinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isinf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.isinf_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isinf(cp, self_), target)
@@ -923,7 +844,7 @@ def isinf_out(self: Tensor, out: Tensor) -> Tensor:
 # isposinf(Tensor self) -> Tensor
 def isposinf_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        plan = metas.isposinf_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.equal(self_, math.inf))
     except Exception as error:
@@ -953,7 +874,7 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
 # isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        plan = metas.isposinf_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.equal(self_, math.inf, out=plan.out(target)), target)
@@ -966,7 +887,7 @@ def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
 # isneginf(Tensor self) -> Tensor
 def isneginf_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        plan = metas.isneginf_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.equal(self_, -math.inf))
     except Exception as error:
@@ -996,7 +917,7 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
 # isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        plan = metas.isneginf_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.equal(self_, -math.inf, out=plan.out(target)), target)
@@ -1008,21 +929,21 @@ def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
 
 # isreal(Tensor self) -> Tensor
 def isreal(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
+    plan = metas.isreal(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.isreal(cp, self_))
 
 
 # signbit(Tensor self) -> Tensor
 def signbit_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+    plan = metas.signbit_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.signbit(cp, self_))
 
 
 # signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def signbit_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+    plan = metas.signbit_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.signbit(cp, self_), target)
@@ -1032,7 +953,7 @@ def signbit_out(self: Tensor, out: Tensor) -> Tensor:
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.eq_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.equal(self_, other_))
     except Exception as error:
@@ -1040,30 +961,13 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# eq_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return eq_Tensor(self, other)
-    try:
-        result = cp.equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Tensor(self, other)
+eq_Tensor_dense = ufunc_shim(eq_Tensor, cp.equal, "TT", "biufc", DENSE_CUDA)
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.eq_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
@@ -1076,7 +980,7 @@ def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.eq_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
@@ -1108,7 +1012,7 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.eq_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.equal(self_, other_))
     except Exception as error:
@@ -1116,29 +1020,13 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# eq_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return eq_Scalar(self, other)
-    try:
-        result = cp.equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return eq_Scalar(self, other)
+eq_Scalar_dense = ufunc_shim(eq_Scalar, cp.equal, "TN", "fc", DENSE_CUDA)
 
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.eq_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
@@ -1151,7 +1039,7 @@ def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.eq_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
@@ -1178,7 +1066,7 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.ne_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.not_equal(self_, other_))
     except Exception as error:
@@ -1186,30 +1074,13 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ne_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return ne_Tensor(self, other)
-    try:
-        result = cp.not_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Tensor(self, other)
+ne_Tensor_dense = ufunc_shim(ne_Tensor, cp.not_equal, "TT", "biufc", DENSE_CUDA)
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.ne_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
@@ -1222,7 +1093,7 @@ def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.ne_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
@@ -1254,7 +1125,7 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.ne_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.not_equal(self_, other_))
     except Exception as error:
@@ -1262,29 +1133,13 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ne_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return ne_Scalar(self, other)
-    try:
-        result = cp.not_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ne_Scalar(self, other)
+ne_Scalar_dense = ufunc_shim(ne_Scalar, cp.not_equal, "TN", "fc", DENSE_CUDA)
 
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.ne_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
@@ -1297,7 +1152,7 @@ def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool")
+        plan = metas.ne_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
@@ -1324,7 +1179,7 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.less(self_, other_))
     except Exception as error:
@@ -1332,30 +1187,13 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# lt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return lt_Tensor(self, other)
-    try:
-        result = cp.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Tensor(self, other)
+lt_Tensor_dense = ufunc_shim(lt_Tensor, cp.less, "TT", "biuf", DENSE_CUDA)
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.less(self_, other_, out=plan.out(target)), target)
@@ -1368,7 +1206,7 @@ def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.less(self_, other_, out=plan.out(target)), target)
@@ -1401,7 +1239,7 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.less(self_, other_))
     except Exception as error:
@@ -1409,29 +1247,13 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# lt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return lt_Scalar(self, other)
-    try:
-        result = cp.less(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return lt_Scalar(self, other)
+lt_Scalar_dense = ufunc_shim(lt_Scalar, cp.less, "TN", "f", DENSE_CUDA)
 
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.less(self_, other_, out=plan.out(target)), target)
@@ -1444,7 +1266,7 @@ def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.lt_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.less(self_, other_, out=plan.out(target)), target)
@@ -1471,7 +1293,7 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.less_equal(self_, other_))
     except Exception as error:
@@ -1479,30 +1301,13 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# le_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return le_Tensor(self, other)
-    try:
-        result = cp.less_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Tensor(self, other)
+le_Tensor_dense = ufunc_shim(le_Tensor, cp.less_equal, "TT", "biuf", DENSE_CUDA)
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
@@ -1515,7 +1320,7 @@ def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
@@ -1548,7 +1353,7 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.less_equal(self_, other_))
     except Exception as error:
@@ -1556,29 +1361,13 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# le_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return le_Scalar(self, other)
-    try:
-        result = cp.less_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return le_Scalar(self, other)
+le_Scalar_dense = ufunc_shim(le_Scalar, cp.less_equal, "TN", "f", DENSE_CUDA)
 
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
@@ -1591,7 +1380,7 @@ def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.le_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
@@ -1618,7 +1407,7 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.greater(self_, other_))
     except Exception as error:
@@ -1626,30 +1415,13 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# gt_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return gt_Tensor(self, other)
-    try:
-        result = cp.greater(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Tensor(self, other)
+gt_Tensor_dense = ufunc_shim(gt_Tensor, cp.greater, "TT", "biuf", DENSE_CUDA)
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
@@ -1662,7 +1434,7 @@ def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
@@ -1695,7 +1467,7 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.greater(self_, other_))
     except Exception as error:
@@ -1703,29 +1475,13 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# gt_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return gt_Scalar(self, other)
-    try:
-        result = cp.greater(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return gt_Scalar(self, other)
+gt_Scalar_dense = ufunc_shim(gt_Scalar, cp.greater, "TN", "f", DENSE_CUDA)
 
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
@@ -1738,7 +1494,7 @@ def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.gt_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
@@ -1765,7 +1521,7 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.greater_equal(self_, other_))
     except Exception as error:
@@ -1773,30 +1529,13 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# ge_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return ge_Tensor(self, other)
-    try:
-        result = cp.greater_equal(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Tensor(self, other)
+ge_Tensor_dense = ufunc_shim(ge_Tensor, cp.greater_equal, "TT", "biuf", DENSE_CUDA)
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -1809,7 +1548,7 @@ def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -1842,7 +1581,7 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.greater_equal(self_, other_))
     except Exception as error:
@@ -1850,29 +1589,13 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# ge_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
-        return ge_Scalar(self, other)
-    try:
-        result = cp.greater_equal(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return ge_Scalar(self, other)
+ge_Scalar_dense = ufunc_shim(ge_Scalar, cp.greater_equal, "TN", "f", DENSE_CUDA)
 
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -1885,7 +1608,7 @@ def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        plan = metas.ge_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
@@ -1911,7 +1634,7 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(elements.array, test_elements.array)
+    plan = metas.isin_Tensor_Tensor(elements.array, test_elements.array)
     elements_, test_elements_ = plan.operands
     return new_result(plan, elementary_kernels.isin(cp, elements_, test_elements_, assume_unique, invert))
 
@@ -1925,7 +1648,7 @@ def isin_Tensor_Tensor_out(
     invert: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.membership(elements.array, test_elements.array)
+    plan = metas.isin_Tensor_Tensor(elements.array, test_elements.array)
     elements_, test_elements_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isin(cp, elements_, test_elements_, assume_unique, invert), target)
@@ -1934,7 +1657,7 @@ def isin_Tensor_Tensor_out(
 
 # isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(elements.array, test_element)
+    plan = metas.isin_Tensor_Scalar(elements.array, test_element)
     elements_, test_element_ = plan.operands
     return new_result(plan, elementary_kernels.isin(cp, elements_, test_element_, assume_unique, invert))
 
@@ -1948,7 +1671,7 @@ def isin_Tensor_Scalar_out(
     invert: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.membership(elements.array, test_element)
+    plan = metas.isin_Tensor_Scalar(elements.array, test_element)
     elements_, test_element_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isin(cp, elements_, test_element_, assume_unique, invert), target)
@@ -1957,7 +1680,7 @@ def isin_Tensor_Scalar_out(
 
 # isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.membership(element, test_elements.array)
+    plan = metas.isin_Scalar_Tensor(element, test_elements.array)
     element_, test_elements_ = plan.operands
     return new_result(plan, elementary_kernels.isin(cp, element_, test_elements_, assume_unique, invert))
 
@@ -1971,7 +1694,7 @@ def isin_Scalar_Tensor_out(
     invert: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.membership(element, test_elements.array)
+    plan = metas.isin_Scalar_Tensor(element, test_elements.array)
     element_, test_elements_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.isin(cp, element_, test_elements_, assume_unique, invert), target)

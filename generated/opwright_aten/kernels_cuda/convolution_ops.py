@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import Tensor, new_result
 from opwright_kernels import convolution as convolution_kernels
 from opwright_kernels import windows as windows_kernels
+
+from ..metas import convolution_ops as metas
 
 
 # convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool
@@ -24,7 +26,7 @@ def convolution_default(
     groups: int,
 ) -> Tensor:
     bias_ = None if bias is None else bias.array
-    plan = rules.convolution(
+    plan = metas.convolution_default(
         input.array,
         weight.array,
         bias_,
@@ -68,7 +70,7 @@ def convolution_out(
     out: Tensor,
 ) -> Tensor:
     bias_ = None if bias is None else bias.array
-    plan = rules.convolution(
+    plan = metas.convolution_default(
         input.array,
         weight.array,
         bias_,
@@ -107,7 +109,7 @@ def im2col_default(
     padding: list[int],
     stride: list[int],
 ) -> Tensor:
-    plan = rules.im2col(self.array, kernel_size, dilation, padding, stride)
+    plan = metas.im2col_default(self.array, kernel_size, dilation, padding, stride)
     (self_,) = plan.operands
     return new_result(plan, windows_kernels.im2col(cp, self_, kernel_size, dilation, padding, stride))
 
@@ -122,7 +124,7 @@ def im2col_out(
     stride: list[int],
     out: Tensor,
 ) -> Tensor:
-    plan = rules.im2col(self.array, kernel_size, dilation, padding, stride)
+    plan = metas.im2col_default(self.array, kernel_size, dilation, padding, stride)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(windows_kernels.im2col(cp, self_, kernel_size, dilation, padding, stride), target)
@@ -139,7 +141,7 @@ def col2im_default(
     padding: list[int],
     stride: list[int],
 ) -> Tensor:
-    plan = rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride)
+    plan = metas.col2im_default(self.array, output_size, kernel_size, dilation, padding, stride)
     (self_,) = plan.operands
     return new_result(plan, windows_kernels.col2im(cp, self_, output_size, kernel_size, dilation, padding, stride))
 
@@ -155,7 +157,7 @@ def col2im_out(
     stride: list[int],
     out: Tensor,
 ) -> Tensor:
-    plan = rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride)
+    plan = metas.col2im_default(self.array, output_size, kernel_size, dilation, padding, stride)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(windows_kernels.col2im(cp, self_, output_size, kernel_size, dilation, padding, stride), target)

@@ -7,10 +7,12 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Device, DType, Layout, MemoryFormat, Scalar, Tensor, name_kernel, new_result, number_of, rules
+from opwright.abi import Device, DType, Layout, MemoryFormat, Scalar, Tensor, name_kernel, new_result, number_of
 from opwright_kernels import copying as copying_kernels
 from opwright_kernels import factories as factories_kernels
 from opwright_kernels import window_functions as window_functions_kernels
+
+from ..metas import creation as metas
 
 
 # empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -23,7 +25,7 @@ def empty_memory_format(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device, memory_format=memory_format)
+    plan = metas.empty_memory_format(size, dtype, device, memory_format)
     return new_result(plan, factories_kernels.empty(cp, size, dtype, layout, device, pin_memory, memory_format))
 
 
@@ -37,7 +39,7 @@ def empty_strided_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device, stride=stride)
+    plan = metas.empty_strided_default(size, stride, dtype, device)
     return new_result(plan, factories_kernels.empty_strided(cp, size, stride, dtype, layout, device, pin_memory))
 
 
@@ -50,7 +52,7 @@ def zeros_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device)
+    plan = metas.zeros_default(size, dtype, device)
     return new_result(plan, factories_kernels.zeros(cp, size, dtype, layout, device, pin_memory))
 
 
@@ -63,7 +65,7 @@ def ones_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device)
+    plan = metas.ones_default(size, dtype, device)
     return new_result(plan, factories_kernels.ones(cp, size, dtype, layout, device, pin_memory))
 
 
@@ -77,7 +79,7 @@ def full_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.full(size, fill_value, dtype=dtype, device=device)
+    plan = metas.full_default(size, fill_value, dtype, device)
     return new_result(plan, factories_kernels.full(cp, size, fill_value, dtype, layout, device, pin_memory))
 
 
@@ -92,7 +94,7 @@ def arange_start_step(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.arange(start, end, step, dtype=dtype, device=device)
+    plan = metas.arange_start_step(start, end, step, dtype, device)
     return new_result(plan, factories_kernels.arange(cp, start, end, step, dtype, layout, device, pin_memory))
 
 
@@ -107,7 +109,7 @@ def linspace_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
+    plan = metas.linspace_default(start, end, steps, dtype, device)
     return new_result(plan, factories_kernels.linspace(cp, start, end, steps, dtype, layout, device, pin_memory))
 
 
@@ -121,7 +123,7 @@ def eye_m(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.eye(n, m, dtype=dtype, device=device)
+    plan = metas.eye_m(n, m, dtype, device)
     return new_result(plan, factories_kernels.eye(cp, n, m, dtype, layout, device, pin_memory))
 
 
@@ -137,7 +139,7 @@ def logspace_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
+    plan = metas.logspace_default(start, end, steps, dtype, device)
     return new_result(plan, factories_kernels.logspace(cp, start, end, steps, base, dtype, layout, device, pin_memory))
 
 
@@ -153,7 +155,7 @@ def hamming_window_periodic_alpha_beta(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.window("hamming_window", window_length, dtype=dtype, device=device)
+    plan = metas.hamming_window_periodic_alpha_beta(window_length, dtype, device)
     return new_result(
         plan,
         window_functions_kernels.hamming_window(
@@ -180,7 +182,7 @@ def bartlett_window_periodic(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.window("bartlett_window", window_length, dtype=dtype, device=device)
+    plan = metas.bartlett_window_periodic(window_length, dtype, device)
     return new_result(
         plan,
         window_functions_kernels.bartlett_window(cp, window_length, periodic, dtype, layout, device, pin_memory),
@@ -197,7 +199,7 @@ def blackman_window_periodic(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.window("blackman_window", window_length, dtype=dtype, device=device)
+    plan = metas.blackman_window_periodic(window_length, dtype, device)
     return new_result(
         plan,
         window_functions_kernels.blackman_window(cp, window_length, periodic, dtype, layout, device, pin_memory),
@@ -215,7 +217,7 @@ def kaiser_window_beta(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.window("kaiser_window", window_length, dtype=dtype, device=device)
+    plan = metas.kaiser_window_beta(window_length, dtype, device)
     return new_result(
         plan,
         window_functions_kernels.kaiser_window(cp, window_length, periodic, beta, dtype, layout, device, pin_memory),
@@ -224,14 +226,14 @@ def kaiser_window_beta(
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.copied(self.array, src=src.array)
+    plan = metas.copy_default(self.array, src.array)
     (self_,) = plan.operands
     return new_result(plan, copying_kernels.copy_from(cp, self_, src.array, non_blocking))
 
 
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
-    plan = rules.copied(self.array, src=src.array)
+    plan = metas.copy_default(self.array, src.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.copy_from(cp, self_, src.array, non_blocking, out=plan.out(target)), target)
@@ -240,7 +242,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
 
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.copied(self.array, src=src.array)
+    plan = metas.copy_default(self.array, src.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.copy_from(cp, self_, src.array, non_blocking, out=plan.out(target)), target)
@@ -249,14 +251,14 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.filled(self.array, value=value)
+    plan = metas.fill_Scalar(self.array, value)
     (self_,) = plan.operands
     return new_result(plan, copying_kernels.fill_with_number(cp, self_, value))
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value)
+    plan = metas.fill_Scalar(self.array, value)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_number(cp, self_, value, out=plan.out(target)), target)
@@ -265,7 +267,7 @@ def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.filled(self.array, value=value)
+    plan = metas.fill_Scalar(self.array, value)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_number(cp, self_, value, out=plan.out(target)), target)
@@ -274,14 +276,14 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value.array)
+    plan = metas.fill_Tensor(self.array, value.array)
     (self_,) = plan.operands
     return new_result(plan, copying_kernels.fill_with_element(cp, self_, value.array))
 
 
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value.array)
+    plan = metas.fill_Tensor(self.array, value.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_element(cp, self_, value.array, out=plan.out(target)), target)
@@ -290,7 +292,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
 
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.filled(self.array, value=value.array)
+    plan = metas.fill_Tensor(self.array, value.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_element(cp, self_, value.array, out=plan.out(target)), target)
@@ -299,14 +301,14 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 # zero(Tensor self) -> Tensor
 def zero_default(self: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = metas.zero_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, copying_kernels.fill_with_zero(cp, self_))
 
 
 # zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def zero_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = metas.zero_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_zero(cp, self_, out=plan.out(target)), target)
@@ -315,7 +317,7 @@ def zero_out(self: Tensor, out: Tensor) -> Tensor:
 
 # zero_(Tensor(a!) self) -> Tensor(a!)
 def zero_(self: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = metas.zero_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_zero(cp, self_, out=plan.out(target)), target)
@@ -325,7 +327,7 @@ def zero_(self: Tensor) -> Tensor:
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     try:
-        plan = rules.like(self.array, memory_format=memory_format)
+        plan = metas.clone_default(self.array, memory_format)
         (self_,) = plan.operands
         return new_result(plan, self_)
     except Exception as error:
@@ -336,7 +338,7 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     try:
-        plan = rules.like(self.array, memory_format=memory_format)
+        plan = metas.clone_default(self.array, memory_format)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_, target)

@@ -5,24 +5,26 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, results_of, rules, wrap_result
+from opwright.abi import Tensor, new_result, results_of, wrap_result
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import exponentials as exponentials_kernels
 from opwright_kernels import least_squares as least_squares_kernels
 from opwright_kernels import reflections as reflections_kernels
 from opwright_kernels import symmetric_factors as symmetric_factors_kernels
 
+from ..metas import factors as metas
+
 
 # linalg_householder_product(Tensor input, Tensor tau) -> Tensor
 def linalg_householder_product_default(input: Tensor, tau: Tensor) -> Tensor:
-    plan = rules.reflections(input.array, tau.array)
+    plan = metas.linalg_householder_product_default(input.array, tau.array)
     input_, tau_ = plan.operands
     return new_result(plan, reflections_kernels.product_of_reflections(cp, input_, tau_))
 
 
 # linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reflections(input.array, tau.array)
+    plan = metas.linalg_householder_product_default(input.array, tau.array)
     input_, tau_ = plan.operands
     target = plan.target(out)
     plan.store(reflections_kernels.product_of_reflections(cp, input_, tau_), target)
@@ -31,8 +33,7 @@ def linalg_householder_product_out(input: Tensor, tau: Tensor, out: Tensor) -> T
 
 # geqrf(Tensor self) -> (Tensor a, Tensor tau)
 def geqrf_default(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("torch.geqrf", self.array, "m,n", square=False, columns=True)
-    plan1 = rules.decomposed("torch.geqrf", self.array, "k", square=False)
+    plan0, plan1 = metas.geqrf_default(self.array)
     (self_,) = plan0.operands
     result0, result1 = results_of(reflections_kernels.triangle_and_reflections(cp, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -40,8 +41,7 @@ def geqrf_default(self: Tensor) -> tuple[Tensor, Tensor]:
 
 # geqrf.a(Tensor self, *, Tensor(a!) a, Tensor(b!) tau) -> (Tensor(a!) a, Tensor(b!) tau)
 def geqrf_a(self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("torch.geqrf", self.array, "m,n", square=False, columns=True)
-    plan1 = rules.decomposed("torch.geqrf", self.array, "k", square=False)
+    plan0, plan1 = metas.geqrf_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(a)
     target1 = plan1.target(tau)
@@ -53,7 +53,7 @@ def geqrf_a(self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
 
 # ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor
 def ormqr_default(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
-    plan = rules.reflected_matrices(self.array, input2.array, input3.array, left)
+    plan = metas.ormqr_default(self.array, input2.array, input3.array, left)
     self_, input2_, input3_ = plan.operands
     return new_result(plan, reflections_kernels.multiply_by_reflections(cp, self_, input2_, input3_, left, transpose))
 
@@ -61,7 +61,7 @@ def ormqr_default(self: Tensor, input2: Tensor, input3: Tensor, left: bool, tran
 # ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
 #     Tensor(a!)
 def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
-    plan = rules.reflected_matrices(self.array, input2.array, input3.array, left)
+    plan = metas.ormqr_default(self.array, input2.array, input3.array, left)
     self_, input2_, input3_ = plan.operands
     target = plan.target(out)
     plan.store(reflections_kernels.multiply_by_reflections(cp, self_, input2_, input3_, left, transpose), target)
@@ -71,9 +71,7 @@ def ormqr_out(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpos
 # linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots,
 #     Tensor info)
 def linalg_ldl_factor_ex_default(self: Tensor, hermitian: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("torch.linalg.ldl_factor_ex", self.array, "m,n", columns=True)
-    plan1 = rules.decomposed("torch.linalg.ldl_factor_ex", self.array, "m", kind="info")
-    plan2 = rules.decomposed("torch.linalg.ldl_factor_ex", self.array, "", kind="info")
+    plan0, plan1, plan2 = metas.linalg_ldl_factor_ex_default(self.array)
     (self_,) = plan0.operands
     result0, result1, result2 = results_of(
         symmetric_factors_kernels.ldl_and_info(cp, self_, hermitian, check_errors),
@@ -92,9 +90,7 @@ def linalg_ldl_factor_ex_out(
     pivots: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("torch.linalg.ldl_factor_ex", self.array, "m,n", columns=True)
-    plan1 = rules.decomposed("torch.linalg.ldl_factor_ex", self.array, "m", kind="info")
-    plan2 = rules.decomposed("torch.linalg.ldl_factor_ex", self.array, "", kind="info")
+    plan0, plan1, plan2 = metas.linalg_ldl_factor_ex_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(LD)
     target1 = plan1.target(pivots)
@@ -111,14 +107,14 @@ def linalg_ldl_factor_ex_out(
 
 # linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor
 def linalg_ldl_solve_default(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
-    plan = rules.ldl_solution(LD.array, pivots.array, B.array)
+    plan = metas.linalg_ldl_solve_default(LD.array, pivots.array, B.array)
     LD_, pivots_, B_ = plan.operands
     return new_result(plan, symmetric_factors_kernels.solve_with_ldl(cp, LD_, pivots_, B_, hermitian))
 
 
 # linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
 def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    plan = rules.ldl_solution(LD.array, pivots.array, B.array)
+    plan = metas.linalg_ldl_solve_default(LD.array, pivots.array, B.array)
     LD_, pivots_, B_ = plan.operands
     target = plan.target(out)
     plan.store(symmetric_factors_kernels.solve_with_ldl(cp, LD_, pivots_, B_, hermitian), target)
@@ -133,7 +129,7 @@ def lu_unpack_default(
     unpack_data: bool,
     unpack_pivots: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_unpacked(LU_data.array, LU_pivots.array, unpack_data, unpack_pivots)
+    plan0, plan1, plan2 = metas.lu_unpack_default(LU_data.array, LU_pivots.array, unpack_data, unpack_pivots)
     LU_data_, LU_pivots_ = plan0.operands
     result0, result1, result2 = results_of(
         decompositions_kernels.lu_unpacked(cp, LU_data_, LU_pivots_, unpack_data, unpack_pivots),
@@ -153,7 +149,7 @@ def lu_unpack_out(
     L: Tensor,
     U: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_unpacked(LU_data.array, LU_pivots.array, unpack_data, unpack_pivots)
+    plan0, plan1, plan2 = metas.lu_unpack_default(LU_data.array, LU_pivots.array, unpack_data, unpack_pivots)
     LU_data_, LU_pivots_ = plan0.operands
     target0 = plan0.target(P)
     target1 = plan1.target(L)
@@ -185,14 +181,14 @@ def linalg_lstsq_default(
 
 # linalg_matrix_exp(Tensor self) -> Tensor
 def linalg_matrix_exp_default(self: Tensor) -> Tensor:
-    plan = rules.exponentials(self.array)
+    plan = metas.linalg_matrix_exp_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, exponentials_kernels.matrix_exponential(cp, self_))
 
 
 # linalg_matrix_exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matrix_exp_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.exponentials(self.array)
+    plan = metas.linalg_matrix_exp_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(exponentials_kernels.matrix_exponential(cp, self_), target)

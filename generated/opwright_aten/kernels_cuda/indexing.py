@@ -7,17 +7,19 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, rules, wrap_result
+from opwright.abi import Tensor, new_result, wrap_result
 from opwright_kernels import indexing as indexing_kernels
 from opwright_kernels import joining as joining_kernels
 from opwright_kernels import rearranging as rearranging_kernels
 from opwright_kernels import scattering as scattering_kernels
 
+from ..metas import indexing as metas
+
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
 def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.cat(tensors_, dim)
+    plan = metas.cat_default(tensors_, dim)
     tensors_ = plan.operands
     return new_result(plan, joining_kernels.concatenate(cp, tensors_, dim))
 
@@ -25,7 +27,7 @@ def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.cat(tensors_, dim)
+    plan = metas.cat_default(tensors_, dim)
     tensors_ = plan.operands
     target = plan.target(out)
     plan.store(joining_kernels.concatenate(cp, tensors_, dim, out=plan.out(target)), target)
@@ -35,7 +37,7 @@ def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
 # stack(Tensor[] tensors, int dim=0) -> Tensor
 def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.stack(tensors_, dim)
+    plan = metas.stack_default(tensors_, dim)
     tensors_ = plan.operands
     return new_result(plan, joining_kernels.stack(cp, tensors_, dim))
 
@@ -43,7 +45,7 @@ def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
 # stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.stack(tensors_, dim)
+    plan = metas.stack_default(tensors_, dim)
     tensors_ = plan.operands
     target = plan.target(out)
     plan.store(joining_kernels.stack(cp, tensors_, dim, out=plan.out(target)), target)
@@ -53,7 +55,7 @@ def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
 def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.index(self.array, indices_)
+    plan = metas.index_Tensor(self.array, indices_)
     self_, indices_ = plan.operands
     return new_result(plan, indexing_kernels.take_at(cp, self_, indices_))
 
@@ -61,7 +63,7 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 # index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
 def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.index(self.array, indices_)
+    plan = metas.index_Tensor(self.array, indices_)
     self_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.take_at(cp, self_, indices_), target)
@@ -71,7 +73,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.put_at(self.array, indices=indices_, values=values.array)
+    plan = metas.index_put_default(self.array, indices_, values.array)
     (self_,) = plan.operands
     return new_result(plan, indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate))
 
@@ -79,7 +81,7 @@ def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.put_at(self.array, indices=indices_, values=values.array)
+    plan = metas.index_put_default(self.array, indices_, values.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -89,7 +91,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.put_at(self.array, indices=indices_, values=values.array)
+    plan = metas.index_put_default(self.array, indices_, values.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -98,14 +100,14 @@ def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accum
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
 def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    plan = rules.index_select(self.array, dim, index.array)
+    plan = metas.index_select_default(self.array, dim, index.array)
     self_, index_ = plan.operands
     return new_result(plan, indexing_kernels.index_select(cp, self_, dim, index_))
 
 
 # index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
 def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
-    plan = rules.index_select(self.array, dim, index.array)
+    plan = metas.index_select_default(self.array, dim, index.array)
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.index_select(cp, self_, dim, index_), target)
@@ -114,14 +116,14 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tens
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
 def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
-    plan = rules.gather(self.array, dim, index.array)
+    plan = metas.gather_default(self.array, dim, index.array)
     self_, index_ = plan.operands
     return new_result(plan, indexing_kernels.gather(cp, self_, dim, index_, sparse_grad))
 
 
 # gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)
 def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
-    plan = rules.gather(self.array, dim, index.array)
+    plan = metas.gather_default(self.array, dim, index.array)
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.gather(cp, self_, dim, index_, sparse_grad), target)
@@ -130,14 +132,14 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
 
 # take(Tensor self, Tensor index) -> Tensor
 def take_default(self: Tensor, index: Tensor) -> Tensor:
-    plan = rules.taken(self.array, index.array)
+    plan = metas.take_default(self.array, index.array)
     self_, index_ = plan.operands
     return new_result(plan, indexing_kernels.take(cp, self_, index_))
 
 
 # take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
 def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
-    plan = rules.taken(self.array, index.array)
+    plan = metas.take_default(self.array, index.array)
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.take(cp, self_, index_), target)
@@ -146,14 +148,14 @@ def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
 
 # put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
 def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    plan = rules.put(self.array, index.array, source.array)
+    plan = metas.put_default(self.array, index.array, source.array)
     self_, index_, source_ = plan.operands
     return new_result(plan, scattering_kernels.put(cp, self_, index_, source_, accumulate))
 
 
 # put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
 def put_out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool, out: Tensor) -> Tensor:
-    plan = rules.put(self.array, index.array, source.array)
+    plan = metas.put_default(self.array, index.array, source.array)
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.put(cp, self_, index_, source_, accumulate, out=plan.out(target)), target)
@@ -162,7 +164,7 @@ def put_out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool, out: 
 
 # put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    plan = rules.put(self.array, index.array, source.array)
+    plan = metas.put_default(self.array, index.array, source.array)
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.put(cp, self_, index_, source_, accumulate, out=plan.out(target)), target)
@@ -171,14 +173,14 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
 
 # scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
 def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    plan = metas.scatter_src(self.array, dim, index.array, src.array)
     self_, index_, src_ = plan.operands
     return new_result(plan, scattering_kernels.scatter(cp, self_, dim, index_, src_))
 
 
 # scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    plan = metas.scatter_src(self.array, dim, index.array, src.array)
     self_, index_, src_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter(cp, self_, dim, index_, src_, out=plan.out(target)), target)
@@ -187,7 +189,7 @@ def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Ten
 
 # scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
 def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    plan = metas.scatter_src(self.array, dim, index.array, src.array)
     self_, index_, src_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter(cp, self_, dim, index_, src_, out=plan.out(target)), target)
@@ -196,14 +198,14 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value)
+    plan = metas.scatter_value(self.array, dim, index.array, value)
     self_, index_ = plan.operands
     return new_result(plan, scattering_kernels.scatter(cp, self_, dim, index_, value))
 
 
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value)
+    plan = metas.scatter_value(self.array, dim, index.array, value)
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter(cp, self_, dim, index_, value, out=plan.out(target)), target)
@@ -212,7 +214,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
 
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value)
+    plan = metas.scatter_value(self.array, dim, index.array, value)
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter(cp, self_, dim, index_, value, out=plan.out(target)), target)
@@ -221,14 +223,14 @@ def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
 def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
+    plan = metas.scatter_reduce__(self.array, dim, index.array, src.array, reduce)
     self_, index_, src_ = plan.operands
     return new_result(plan, scattering_kernels.scatter_reduced(cp, self_, dim, index_, src_, reduce))
 
 
 # scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
 def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
+    plan = metas.scatter_reduce__(self.array, dim, index.array, src.array, reduce)
     self_, index_, src_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter_reduced(cp, self_, dim, index_, src_, reduce, out=plan.out(target)), target)
@@ -237,7 +239,7 @@ def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
 
 # scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)
 def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
+    plan = metas.scatter_reduce__(self.array, dim, index.array, src.array, reduce)
     self_, index_, src_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_reduced(cp, self_, dim, index_, src_, reduce, out=plan.out(target)), target)
@@ -246,7 +248,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
+    plan = metas.scatter_value_reduce(self.array, dim, index.array, value, reduce)
     self_, index_ = plan.operands
     return new_result(plan, scattering_kernels.scatter_reduced(cp, self_, dim, index_, value, reduce))
 
@@ -254,7 +256,7 @@ def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, redu
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
 #     Tensor(a!)
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
+    plan = metas.scatter_value_reduce(self.array, dim, index.array, value, reduce)
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter_reduced(cp, self_, dim, index_, value, reduce, out=plan.out(target)), target)
@@ -263,7 +265,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
+    plan = metas.scatter_value_reduce(self.array, dim, index.array, value, reduce)
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_reduced(cp, self_, dim, index_, value, reduce, out=plan.out(target)), target)
@@ -272,14 +274,14 @@ def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, red
 
 # scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
 def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    plan = metas.scatter_add_default(self.array, dim, index.array, src.array)
     self_, index_, src_ = plan.operands
     return new_result(plan, scattering_kernels.scatter_add(cp, self_, dim, index_, src_))
 
 
 # scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    plan = metas.scatter_add_default(self.array, dim, index.array, src.array)
     self_, index_, src_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter_add(cp, self_, dim, index_, src_, out=plan.out(target)), target)
@@ -288,7 +290,7 @@ def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Ten
 
 # scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array)
+    plan = metas.scatter_add_default(self.array, dim, index.array, src.array)
     self_, index_, src_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_add(cp, self_, dim, index_, src_, out=plan.out(target)), target)
@@ -297,7 +299,7 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
 def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
+    plan = metas.scatter_reduce_two(self.array, dim, index.array, src.array, reduce)
     self_, index_, src_ = plan.operands
     return new_result(plan, scattering_kernels.scatter_reduce(cp, self_, dim, index_, src_, reduce, include_self))
 
@@ -313,7 +315,7 @@ def scatter_reduce_two_out(
     include_self: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
+    plan = metas.scatter_reduce_two(self.array, dim, index.array, src.array, reduce)
     self_, index_, src_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -326,7 +328,7 @@ def scatter_reduce_two_out(
 # scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
 #     Tensor(a!)
 def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
+    plan = metas.scatter_reduce_two(self.array, dim, index.array, src.array, reduce)
     self_, index_, src_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -338,14 +340,14 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
 
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
 def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
+    plan = metas.index_add_default(self.array, dim, index.array, source.array, alpha)
     self_, index_, source_ = plan.operands
     return new_result(plan, scattering_kernels.index_add(cp, self_, dim, index_, source_, alpha))
 
 
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
+    plan = metas.index_add_default(self.array, dim, index.array, source.array, alpha)
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_add(cp, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
@@ -354,7 +356,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
+    plan = metas.index_add_default(self.array, dim, index.array, source.array, alpha)
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_add(cp, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
@@ -370,15 +372,7 @@ def index_reduce_default(
     reduce: str,
     include_self: bool,
 ) -> Tensor:
-    plan = rules.index_written(
-        "index_reduce",
-        self.array,
-        dim,
-        index.array,
-        source.array,
-        reduce=reduce,
-        include_self=include_self,
-    )
+    plan = metas.index_reduce_default(self.array, dim, index.array, source.array, reduce, include_self)
     self_, index_, source_ = plan.operands
     return new_result(plan, scattering_kernels.index_reduce(cp, self_, dim, index_, source_, reduce, include_self))
 
@@ -394,15 +388,7 @@ def index_reduce_out(
     include_self: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.index_written(
-        "index_reduce",
-        self.array,
-        dim,
-        index.array,
-        source.array,
-        reduce=reduce,
-        include_self=include_self,
-    )
+    plan = metas.index_reduce_default(self.array, dim, index.array, source.array, reduce, include_self)
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -415,15 +401,7 @@ def index_reduce_out(
 # index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) ->
 #     Tensor(a!)
 def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
-    plan = rules.index_written(
-        "index_reduce",
-        self.array,
-        dim,
-        index.array,
-        source.array,
-        reduce=reduce,
-        include_self=include_self,
-    )
+    plan = metas.index_reduce_default(self.array, dim, index.array, source.array, reduce, include_self)
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -435,14 +413,14 @@ def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 
 # index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
 def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    plan = rules.index_copied(self.array, dim, index.array, source.array)
+    plan = metas.index_copy_default(self.array, dim, index.array, source.array)
     self_, index_, source_ = plan.operands
     return new_result(plan, scattering_kernels.index_copy(cp, self_, dim, index_, source_))
 
 
 # index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
 def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
-    plan = rules.index_copied(self.array, dim, index.array, source.array)
+    plan = metas.index_copy_default(self.array, dim, index.array, source.array)
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_copy(cp, self_, dim, index_, source_, out=plan.out(target)), target)
@@ -451,7 +429,7 @@ def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: T
 
 # index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    plan = rules.index_copied(self.array, dim, index.array, source.array)
+    plan = metas.index_copy_default(self.array, dim, index.array, source.array)
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_copy(cp, self_, dim, index_, source_, out=plan.out(target)), target)
@@ -460,14 +438,14 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 # index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value)
+    plan = metas.index_fill_int_Scalar(self.array, dim, index.array, value)
     self_, index_, value_ = plan.operands
     return new_result(plan, scattering_kernels.index_fill(cp, self_, dim, index_, value_))
 
 
 # index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def index_fill_int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value)
+    plan = metas.index_fill_int_Scalar(self.array, dim, index.array, value)
     self_, index_, value_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_fill(cp, self_, dim, index_, value_, out=plan.out(target)), target)
@@ -476,7 +454,7 @@ def index_fill_int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Any,
 
 # index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value)
+    plan = metas.index_fill_int_Scalar(self.array, dim, index.array, value)
     self_, index_, value_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_fill(cp, self_, dim, index_, value_, out=plan.out(target)), target)
@@ -485,14 +463,14 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) ->
 
 # index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
 def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value.array)
+    plan = metas.index_fill_int_Tensor(self.array, dim, index.array, value.array)
     self_, index_, value_ = plan.operands
     return new_result(plan, scattering_kernels.index_fill(cp, self_, dim, index_, value_))
 
 
 # index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value.array)
+    plan = metas.index_fill_int_Tensor(self.array, dim, index.array, value.array)
     self_, index_, value_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_fill(cp, self_, dim, index_, value_, out=plan.out(target)), target)
@@ -501,7 +479,7 @@ def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tens
 
 # index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)
 def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    plan = rules.index_filled(self.array, dim, index.array, value.array)
+    plan = metas.index_fill_int_Tensor(self.array, dim, index.array, value.array)
     self_, index_, value_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_fill(cp, self_, dim, index_, value_, out=plan.out(target)), target)
@@ -510,14 +488,14 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
 
 # masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
 def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    plan = rules.masked_scattered(self.array, mask.array, source.array)
+    plan = metas.masked_scatter_default(self.array, mask.array, source.array)
     self_, mask_, source_ = plan.operands
     return new_result(plan, scattering_kernels.masked_scatter(cp, self_, mask_, source_))
 
 
 # masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
 def masked_scatter_out(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> Tensor:
-    plan = rules.masked_scattered(self.array, mask.array, source.array)
+    plan = metas.masked_scatter_default(self.array, mask.array, source.array)
     self_, mask_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.masked_scatter(cp, self_, mask_, source_, out=plan.out(target)), target)
@@ -526,7 +504,7 @@ def masked_scatter_out(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) 
 
 # masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    plan = rules.masked_scattered(self.array, mask.array, source.array)
+    plan = metas.masked_scatter_default(self.array, mask.array, source.array)
     self_, mask_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.masked_scatter(cp, self_, mask_, source_, out=plan.out(target)), target)
@@ -535,14 +513,14 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value)
+    plan = metas.masked_fill_Scalar(self.array, mask.array, value)
     self_, mask_ = plan.operands
     return new_result(plan, indexing_kernels.fill_where(cp, self_, mask_, value))
 
 
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value)
+    plan = metas.masked_fill_Scalar(self.array, mask.array, value)
     self_, mask_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.fill_where(cp, self_, mask_, value, out=plan.out(target)), target)
@@ -551,7 +529,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value)
+    plan = metas.masked_fill_Scalar(self.array, mask.array, value)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(cp, self_, mask_, value, out=plan.out(target)), target)
@@ -560,14 +538,14 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value.array)
+    plan = metas.masked_fill_Tensor(self.array, mask.array, value.array)
     self_, mask_ = plan.operands
     return new_result(plan, indexing_kernels.fill_where(cp, self_, mask_, value.array))
 
 
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value.array)
+    plan = metas.masked_fill_Tensor(self.array, mask.array, value.array)
     self_, mask_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.fill_where(cp, self_, mask_, value.array, out=plan.out(target)), target)
@@ -576,7 +554,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
 
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array, value=value.array)
+    plan = metas.masked_fill_Tensor(self.array, mask.array, value.array)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(cp, self_, mask_, value.array, out=plan.out(target)), target)
@@ -590,14 +568,14 @@ def nonzero_default(self: Tensor) -> Tensor:
 
 # nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
 def nonzero_static_default(self: Tensor, size: int, fill_value: int) -> Tensor:
-    plan = rules.first_positions(self.array, size)
+    plan = metas.nonzero_static_default(self.array, size)
     (self_,) = plan.operands
     return new_result(plan, indexing_kernels.first_positions(cp, self_, size, fill_value))
 
 
 # nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> Tensor(a!)
 def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
-    plan = rules.first_positions(self.array, size)
+    plan = metas.nonzero_static_default(self.array, size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.first_positions(cp, self_, size, fill_value), target)
@@ -606,14 +584,14 @@ def nonzero_static_out(self: Tensor, size: int, fill_value: int, out: Tensor) ->
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
 def tril_default(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
+    plan = metas.tril_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.lower_triangle(cp, self_, diagonal))
 
 
 # tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def tril_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    plan = rules.triangle(self.array)
+    plan = metas.tril_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.lower_triangle(cp, self_, diagonal), target)
@@ -622,7 +600,7 @@ def tril_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
 
 # tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 def tril_(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
+    plan = metas.tril_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(rearranging_kernels.lower_triangle(cp, self_, diagonal), target)
@@ -631,14 +609,14 @@ def tril_(self: Tensor, diagonal: int) -> Tensor:
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor
 def triu_default(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
+    plan = metas.triu_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.upper_triangle(cp, self_, diagonal))
 
 
 # triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def triu_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    plan = rules.triangle(self.array)
+    plan = metas.triu_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.upper_triangle(cp, self_, diagonal), target)
@@ -647,7 +625,7 @@ def triu_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
 
 # triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 def triu_(self: Tensor, diagonal: int) -> Tensor:
-    plan = rules.triangle(self.array)
+    plan = metas.triu_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(rearranging_kernels.upper_triangle(cp, self_, diagonal), target)

@@ -7,22 +7,24 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, name_kernel, new_result, results_of, rules
+from opwright.abi import Tensor, name_kernel, new_result, results_of
 from opwright_kernels import bags as bags_kernels
 from opwright_kernels import decompositions as decompositions_kernels
 from opwright_kernels import linear_algebra as linear_algebra_kernels
 
+from ..metas import linear_algebra as metas
+
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
+    plan = metas.mm_default(self.array, mat2.array)
     self_, mat2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.matrix_product(cp, self_, mat2_))
 
 
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
+    plan = metas.mm_default(self.array, mat2.array)
     self_, mat2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.matrix_product(cp, self_, mat2_, out=plan.out(target)), target)
@@ -31,26 +33,14 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
 def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    plan = rules.gufunc(
-        "(b,m,k),(b,k,n)->(b,m,n)",
-        self.array,
-        mat2.array,
-        accepts="integer floating complex",
-        batched=False,
-    )
+    plan = metas.bmm_default(self.array, mat2.array)
     self_, mat2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.matrix_product(cp, self_, mat2_))
 
 
 # bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc(
-        "(b,m,k),(b,k,n)->(b,m,n)",
-        self.array,
-        mat2.array,
-        accepts="integer floating complex",
-        batched=False,
-    )
+    plan = metas.bmm_default(self.array, mat2.array)
     self_, mat2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.matrix_product(cp, self_, mat2_, out=plan.out(target)), target)
@@ -59,14 +49,14 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
 
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+    plan = metas.mv_default(self.array, vec.array)
     self_, vec_ = plan.operands
     return new_result(plan, linear_algebra_kernels.matrix_product(cp, self_, vec_))
 
 
 # mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
 def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+    plan = metas.mv_default(self.array, vec.array)
     self_, vec_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.matrix_product(cp, self_, vec_, out=plan.out(target)), target)
@@ -76,7 +66,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
 # dot(Tensor self, Tensor tensor) -> Tensor
 def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
+        plan = metas.dot_default(self.array, tensor.array)
         self_, tensor_ = plan.operands
         return new_result(plan, cp.dot(self_, tensor_))
     except Exception as error:
@@ -87,7 +77,7 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
 # dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
 def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
+        plan = metas.dot_default(self.array, tensor.array)
         self_, tensor_ = plan.operands
         target = plan.target(out)
         plan.store(cp.dot(self_, tensor_), target)
@@ -100,7 +90,7 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
 # vdot(Tensor self, Tensor other) -> Tensor
 def vdot_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+        plan = metas.vdot_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.vdot(self_, other_))
     except Exception as error:
@@ -111,7 +101,7 @@ def vdot_default(self: Tensor, other: Tensor) -> Tensor:
 # vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+        plan = metas.vdot_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.vdot(self_, other_), target)
@@ -123,14 +113,14 @@ def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
 def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
-    plan = rules.cross(self.array, other.array, dim)
+    plan = metas.linalg_cross_default(self.array, other.array, dim)
     self_, other_ = plan.operands
     return new_result(plan, linear_algebra_kernels.cross_product(cp, self_, other_, dim))
 
 
 # linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
 def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
-    plan = rules.cross(self.array, other.array, dim)
+    plan = metas.linalg_cross_default(self.array, other.array, dim)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.cross_product(cp, self_, other_, dim), target)
@@ -139,14 +129,14 @@ def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tens
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
+    plan = metas.addmm_default(self.array, mat1.array, mat2.array, beta, alpha)
     self_, mat1_, mat2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha))
 
 
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
+    plan = metas.addmm_default(self.array, mat1.array, mat2.array, beta, alpha)
     self_, mat1_, mat2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
@@ -155,7 +145,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, o
 
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
+    plan = metas.addmm_default(self.array, mat1.array, mat2.array, beta, alpha)
     self_, mat1_, mat2_ = plan.operands
     target = plan.inplace(self)
     plan.store(linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
@@ -164,14 +154,14 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> T
 
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
+    plan = metas.addmv_default(self.array, mat.array, vec.array, beta, alpha)
     self_, mat_, vec_ = plan.operands
     return new_result(plan, linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha))
 
 
 # addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
+    plan = metas.addmv_default(self.array, mat.array, vec.array, beta, alpha)
     self_, mat_, vec_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
@@ -180,7 +170,7 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out
 
 # addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
+    plan = metas.addmv_default(self.array, mat.array, vec.array, beta, alpha)
     self_, mat_, vec_ = plan.operands
     target = plan.inplace(self)
     plan.store(linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
@@ -189,14 +179,14 @@ def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Ten
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan = metas.baddbmm_default(self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.product_sum(cp, self_, batch1_, batch2_, beta, alpha))
 
 
 # baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan = metas.baddbmm_default(self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -208,7 +198,7 @@ def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: 
 
 # baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan = metas.baddbmm_default(self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -220,14 +210,14 @@ def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any
 
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan = metas.addbmm_default(self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.sum_of_products(cp, self_, batch1_, batch2_, beta, alpha))
 
 
 # addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan = metas.addbmm_default(self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -239,7 +229,7 @@ def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: A
 
 # addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
+    plan = metas.addbmm_default(self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -251,14 +241,14 @@ def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any)
 
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
+    plan = metas.addr_default(self.array, vec1.array, vec2.array, beta, alpha)
     self_, vec1_, vec2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha))
 
 
 # addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
+    plan = metas.addr_default(self.array, vec1.array, vec2.array, beta, alpha)
     self_, vec1_, vec2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
@@ -267,7 +257,7 @@ def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, ou
 
 # addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
+    plan = metas.addr_default(self.array, vec1.array, vec2.array, beta, alpha)
     self_, vec1_, vec2_ = plan.operands
     target = plan.inplace(self)
     plan.store(linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
@@ -277,7 +267,7 @@ def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Te
 # trace(Tensor self) -> Tensor
 def trace_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.trace(self.array)
+        plan = metas.trace_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.trace(self_))
     except Exception as error:
@@ -288,7 +278,7 @@ def trace_default(self: Tensor) -> Tensor:
 # trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trace_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.trace(self.array)
+        plan = metas.trace_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.trace(self_), target)
@@ -305,8 +295,7 @@ def _linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
 
 # linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
 def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
-    plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
+    plan0, plan1 = metas.linalg_inv_ex_default(A.array)
     (A_,) = plan0.operands
     result0, result1 = results_of(decompositions_kernels.inverse_and_info(cp, A_, check_errors), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -315,8 +304,7 @@ def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor
 # linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
 #     inverse, Tensor(b!) info)
 def linalg_inv_ex_inverse(A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
-    plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
+    plan0, plan1 = metas.linalg_inv_ex_default(A.array)
     (A_,) = plan0.operands
     target0 = plan0.target(inverse)
     target1 = plan1.target(info)
@@ -334,10 +322,7 @@ def _linalg_solve_ex_default(
     left: bool,
     check_errors: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    plan0 = rules.solution("linalg.solve", A.array, B.array, left, vectors=True, rows=not left)
-    plan1 = rules.decomposed("linalg.solve", A.array, "m,n", columns=True)
-    plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
-    plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
+    plan0, plan1, plan2, plan3 = metas._linalg_solve_ex_default(A.array, B.array, left)
     A_, B_ = plan0.operands
     result0, result1, result2, result3 = results_of(
         decompositions_kernels.solution_and_factors(cp, A_, B_, left, check_errors),
@@ -364,10 +349,7 @@ def _linalg_solve_ex_result(
     pivots: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    plan0 = rules.solution("linalg.solve", A.array, B.array, left, vectors=True, rows=not left)
-    plan1 = rules.decomposed("linalg.solve", A.array, "m,n", columns=True)
-    plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
-    plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
+    plan0, plan1, plan2, plan3 = metas._linalg_solve_ex_default(A.array, B.array, left)
     A_, B_ = plan0.operands
     target0 = plan0.target(result_)
     target1 = plan1.target(LU)
@@ -386,7 +368,7 @@ def _linalg_solve_ex_result(
 
 # linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
 def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
-    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
+    plan = metas.linalg_solve_triangular_default(self.array, B.array, left)
     self_, B_ = plan.operands
     return new_result(plan, decompositions_kernels.solve_triangular(cp, self_, B_, upper, left, unitriangular))
 
@@ -401,7 +383,7 @@ def linalg_solve_triangular_out(
     unitriangular: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
+    plan = metas.linalg_solve_triangular_default(self.array, B.array, left)
     self_, B_ = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_triangular(cp, self_, B_, upper, left, unitriangular), target)
@@ -417,8 +399,7 @@ def triangular_solve_default(
     transpose: bool,
     unitriangular: bool,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.solution("triangular_solve", A.array, self.array)
-    plan1 = rules.coefficients("triangular_solve", A.array, self.array)
+    plan0, plan1 = metas.triangular_solve_default(self.array, A.array)
     A_, self_ = plan0.operands
     result0, result1 = results_of(
         decompositions_kernels.solve_transposed_triangular(cp, self_, A_, upper, transpose, unitriangular),
@@ -438,8 +419,7 @@ def triangular_solve_X(
     X: Tensor,
     M: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.solution("triangular_solve", A.array, self.array)
-    plan1 = rules.coefficients("triangular_solve", A.array, self.array)
+    plan0, plan1 = metas.triangular_solve_default(self.array, A.array)
     A_, self_ = plan0.operands
     target0 = plan0.target(X)
     target1 = plan1.target(M)
@@ -454,14 +434,14 @@ def triangular_solve_X(
 
 # cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
 def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
-    plan = rules.solution("cholesky_solve", input2.array, self.array)
+    plan = metas.cholesky_solve_default(self.array, input2.array)
     input2_, self_ = plan.operands
     return new_result(plan, decompositions_kernels.solve_with_cholesky(cp, self_, input2_, upper))
 
 
 # cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
 def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
-    plan = rules.solution("cholesky_solve", input2.array, self.array)
+    plan = metas.cholesky_solve_default(self.array, input2.array)
     input2_, self_ = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_with_cholesky(cp, self_, input2_, upper), target)
@@ -470,14 +450,14 @@ def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -
 
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
-    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
+    plan = metas.cholesky_inverse_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, decompositions_kernels.inverse_of_cholesky(cp, self_, upper))
 
 
 # cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
 def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
+    plan = metas.cholesky_inverse_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.inverse_of_cholesky(cp, self_, upper), target)
@@ -486,7 +466,7 @@ def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
 
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
 def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
-    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    plan = metas.linalg_lu_solve_default(LU.array, pivots.array, B.array, left)
     LU_, pivots_, B_ = plan.operands
     return new_result(plan, decompositions_kernels.solve_with_lu(cp, LU_, pivots_, B_, left, adjoint))
 
@@ -494,7 +474,7 @@ def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, a
 # linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
 #     Tensor(a!)
 def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
-    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    plan = metas.linalg_lu_solve_default(LU.array, pivots.array, B.array, left)
     LU_, pivots_, B_ = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_with_lu(cp, LU_, pivots_, B_, left, adjoint), target)
@@ -503,9 +483,7 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
 def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.det", A.array, "")
-    plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
-    plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
+    plan0, plan1, plan2 = metas._linalg_det_default(A.array)
     (A_,) = plan0.operands
     result0, result1, result2 = results_of(decompositions_kernels.determinant(cp, A_), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
@@ -514,9 +492,7 @@ def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 # _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
 #     Tensor(b!) LU, Tensor(c!) pivots)
 def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.det", A.array, "")
-    plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
-    plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
+    plan0, plan1, plan2 = metas._linalg_det_default(A.array)
     (A_,) = plan0.operands
     target0 = plan0.target(result_)
     target1 = plan1.target(LU)
@@ -530,10 +506,7 @@ def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -
 
 # _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
 def _linalg_slogdet_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.slogdet", A.array, "")
-    plan1 = rules.decomposed("linalg.slogdet", A.array, "", kind="real")
-    plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
-    plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
+    plan0, plan1, plan2, plan3 = metas._linalg_slogdet_default(A.array)
     (A_,) = plan0.operands
     result0, result1, result2, result3 = results_of(decompositions_kernels.log_determinant(cp, A_), 4)
     return (
@@ -553,10 +526,7 @@ def _linalg_slogdet_sign(
     LU: Tensor,
     pivots: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.slogdet", A.array, "")
-    plan1 = rules.decomposed("linalg.slogdet", A.array, "", kind="real")
-    plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
-    plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
+    plan0, plan1, plan2, plan3 = metas._linalg_slogdet_default(A.array)
     (A_,) = plan0.operands
     target0 = plan0.target(sign)
     target1 = plan1.target(logabsdet)
@@ -572,7 +542,7 @@ def _linalg_slogdet_sign(
 
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
 def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
+    plan0, plan1, plan2 = metas.linalg_lu_factor_ex_default(A.array, pivot)
     (A_,) = plan0.operands
     result0, result1, result2 = results_of(decompositions_kernels.lu_and_info(cp, A_, pivot, check_errors), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
@@ -588,7 +558,7 @@ def linalg_lu_factor_ex_out(
     pivots: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
+    plan0, plan1, plan2 = metas.linalg_lu_factor_ex_default(A.array, pivot)
     (A_,) = plan0.operands
     target0 = plan0.target(LU)
     target1 = plan1.target(pivots)
@@ -602,7 +572,7 @@ def linalg_lu_factor_ex_out(
 
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
 def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
+    plan0, plan1, plan2 = metas.linalg_lu_default(A.array, pivot)
     (A_,) = plan0.operands
     result0, result1, result2 = results_of(decompositions_kernels.lu(cp, A_, pivot), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
@@ -611,7 +581,7 @@ def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
 # linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
 #     Tensor(b!) L, Tensor(c!) U)
 def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
+    plan0, plan1, plan2 = metas.linalg_lu_default(A.array, pivot)
     (A_,) = plan0.operands
     target0 = plan0.target(P)
     target1 = plan1.target(L)
@@ -625,8 +595,7 @@ def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tu
 
 # linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
 def linalg_cholesky_ex_default(self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
-    plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
+    plan0, plan1 = metas.linalg_cholesky_ex_default(self.array)
     (self_,) = plan0.operands
     result0, result1 = results_of(decompositions_kernels.cholesky_and_info(cp, self_, upper, check_errors), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -641,8 +610,7 @@ def linalg_cholesky_ex_L(
     L: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
-    plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
+    plan0, plan1 = metas.linalg_cholesky_ex_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(L)
     target1 = plan1.target(info)
@@ -654,7 +622,7 @@ def linalg_cholesky_ex_L(
 
 # linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
 def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = rules.qr(A.array, mode)
+    plan0, plan1 = metas.linalg_qr_default(A.array, mode)
     (A_,) = plan0.operands
     result0, result1 = results_of(decompositions_kernels.qr(cp, A_, mode), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -662,7 +630,7 @@ def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
 
 # linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
 def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = rules.qr(A.array, mode)
+    plan0, plan1 = metas.linalg_qr_default(A.array, mode)
     (A_,) = plan0.operands
     target0 = plan0.target(Q)
     target1 = plan1.target(R)
@@ -674,12 +642,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.hermitian_values(A.array, UPLO)
-    plan1 = (
-        rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
-        if compute_v
-        else rules.not_computed("linalg.eigh", A.array)
-    )
+    plan0, plan1 = metas._linalg_eigh_default(A.array, UPLO, compute_v)
     (A_,) = plan0.operands
     result0, result1 = results_of(decompositions_kernels.eigh(cp, A_, UPLO, compute_v), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -694,12 +657,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.hermitian_values(A.array, UPLO)
-    plan1 = (
-        rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
-        if compute_v
-        else rules.not_computed("linalg.eigh", A.array)
-    )
+    plan0, plan1 = metas._linalg_eigh_default(A.array, UPLO, compute_v)
     (A_,) = plan0.operands
     target0 = plan0.target(eigenvalues)
     target1 = plan1.target(eigenvectors)
@@ -711,8 +669,7 @@ def _linalg_eigh_eigenvalues(
 
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
 def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
-    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
+    plan0, plan1 = metas.linalg_eig_default(self.array)
     (self_,) = plan0.operands
     result0, result1 = results_of(decompositions_kernels.eig(cp, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -721,8 +678,7 @@ def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
 # linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
 #     Tensor(b!) eigenvectors)
 def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
-    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
+    plan0, plan1 = metas.linalg_eig_default(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(eigenvalues)
     target1 = plan1.target(eigenvectors)
@@ -734,7 +690,7 @@ def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> t
 
 # _linalg_eigvals(Tensor self) -> Tensor
 def _linalg_eigvals(self: Tensor) -> Tensor:
-    plan = rules.decomposed("linalg.eigvals", self.array, "m", kind="complex")
+    plan = metas._linalg_eigvals(self.array)
     (self_,) = plan.operands
     return new_result(plan, decompositions_kernels.eigvals(cp, self_))
 
@@ -747,7 +703,7 @@ def _linalg_svd_default(
     compute_uv: bool,
     driver: str | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
+    plan0, plan1, plan2 = metas._linalg_svd_default(A.array, full_matrices, compute_uv, driver)
     (A_,) = plan0.operands
     result0, result1, result2 = results_of(
         decompositions_kernels.singular_value_decomposition(cp, A_, full_matrices, compute_uv, driver),
@@ -767,7 +723,7 @@ def _linalg_svd_U(
     S: Tensor,
     Vh: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
+    plan0, plan1, plan2 = metas._linalg_svd_default(A.array, full_matrices, compute_uv, driver)
     (A_,) = plan0.operands
     target0 = plan0.target(U)
     target1 = plan1.target(S)
@@ -784,14 +740,14 @@ def _linalg_svd_U(
 
 # _pdist_forward(Tensor self, float p=2) -> Tensor
 def _pdist_forward_default(self: Tensor, p: float) -> Tensor:
-    plan = rules.pair_distances(self.array, p)
+    plan = metas._pdist_forward_default(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, bags_kernels.pair_distances(cp, self_, p))
 
 
 # _pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)
 def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
-    plan = rules.pair_distances(self.array, p)
+    plan = metas._pdist_forward_default(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bags_kernels.pair_distances(cp, self_, p), target)
@@ -800,14 +756,14 @@ def _pdist_forward_out(self: Tensor, p: float, out: Tensor) -> Tensor:
 
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
 def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    plan = rules.distances(x1.array, x2.array, p)
+    plan = metas._cdist_forward_default(x1.array, x2.array, p)
     x1_, x2_ = plan.operands
     return new_result(plan, linear_algebra_kernels.distances(cp, x1_, x2_, p, compute_mode))
 
 
 # _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)
 def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tensor) -> Tensor:
-    plan = rules.distances(x1.array, x2.array, p)
+    plan = metas._cdist_forward_default(x1.array, x2.array, p)
     x1_, x2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.distances(cp, x1_, x2_, p, compute_mode), target)

@@ -7,21 +7,23 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, results_of, rules
+from opwright.abi import Tensor, new_result, results_of
 from opwright_kernels import alignments as alignments_kernels
 from opwright_kernels import losses as losses_kernels
+
+from ..metas import losses as metas
 
 
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = metas.mse_loss_default(self.array, target_.array, reduction)
     self_, target__ = plan.operands
     return new_result(plan, losses_kernels.mse_loss(cp, self_, target__, reduction))
 
 
 # mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = metas.mse_loss_default(self.array, target_.array, reduction)
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.mse_loss(cp, self_, target__, reduction), target)
@@ -30,14 +32,14 @@ def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> 
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
-    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
+    plan = metas.smooth_l1_loss_default(self.array, target_.array, reduction, beta)
     self_, target__ = plan.operands
     return new_result(plan, losses_kernels.smooth_l1_loss(cp, self_, target__, reduction, beta))
 
 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
-    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
+    plan = metas.smooth_l1_loss_default(self.array, target_.array, reduction, beta)
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.smooth_l1_loss(cp, self_, target__, reduction, beta), target)
@@ -46,14 +48,14 @@ def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: floa
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
-    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
+    plan = metas.huber_loss_default(self.array, target_.array, reduction, delta)
     self_, target__ = plan.operands
     return new_result(plan, losses_kernels.huber_loss(cp, self_, target__, reduction, delta))
 
 
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
-    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
+    plan = metas.huber_loss_default(self.array, target_.array, reduction, delta)
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.huber_loss(cp, self_, target__, reduction, delta), target)
@@ -63,7 +65,7 @@ def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
 def binary_cross_entropy_default(self: Tensor, target_: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
     weight_ = None if weight is None else weight.array
-    plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
+    plan = metas.binary_cross_entropy_default(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan.operands
     return new_result(plan, losses_kernels.binary_cross_entropy(cp, self_, target__, weight_, reduction))
 
@@ -78,7 +80,7 @@ def binary_cross_entropy_out(
     out: Tensor,
 ) -> Tensor:
     weight_ = None if weight is None else weight.array
-    plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
+    plan = metas.binary_cross_entropy_default(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.binary_cross_entropy(cp, self_, target__, weight_, reduction), target)
@@ -95,8 +97,7 @@ def nll_loss_forward_default(
     ignore_index: int,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.class_loss(self.array, target_.array, weight_, reduction)
-    plan1 = rules.class_loss(self.array, target_.array, weight_, 1)
+    plan0, plan1 = metas.nll_loss_forward_default(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan0.operands
     result0, result1 = results_of(losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -114,8 +115,7 @@ def nll_loss_forward_output(
     total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.class_loss(self.array, target_.array, weight_, reduction)
-    plan1 = rules.class_loss(self.array, target_.array, weight_, 1)
+    plan0, plan1 = metas.nll_loss_forward_default(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(total_weight)
@@ -135,8 +135,7 @@ def nll_loss2d_forward_default(
     ignore_index: int,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.image_class_loss(self.array, target_.array, weight_, reduction)
-    plan1 = rules.image_class_loss(self.array, target_.array, weight_, 1)
+    plan0, plan1 = metas.nll_loss2d_forward_default(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan0.operands
     result0, result1 = results_of(losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -154,8 +153,7 @@ def nll_loss2d_forward_output(
     total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.image_class_loss(self.array, target_.array, weight_, reduction)
-    plan1 = rules.image_class_loss(self.array, target_.array, weight_, 1)
+    plan0, plan1 = metas.nll_loss2d_forward_default(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(total_weight)
@@ -176,7 +174,7 @@ def multi_margin_loss_default(
     reduction: int,
 ) -> Tensor:
     weight_ = None if weight is None else weight.array
-    plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
+    plan = metas.multi_margin_loss_default(self.array, target_.array, p, weight_, reduction)
     self_, target__, weight_ = plan.operands
     return new_result(plan, losses_kernels.multi_margin_loss(cp, self_, target__, p, margin, weight_, reduction))
 
@@ -193,7 +191,7 @@ def multi_margin_loss_out(
     out: Tensor,
 ) -> Tensor:
     weight_ = None if weight is None else weight.array
-    plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
+    plan = metas.multi_margin_loss_default(self.array, target_.array, p, weight_, reduction)
     self_, target__, weight_ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.multi_margin_loss(cp, self_, target__, p, margin, weight_, reduction), target)
@@ -202,8 +200,7 @@ def multi_margin_loss_out(
 
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
 def multilabel_margin_loss_forward_default(self: Tensor, target_: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
-    plan0 = rules.multilabel_loss(self.array, target_.array, reduction)
-    plan1 = rules.multilabel_marks(self.array, target_.array)
+    plan0, plan1 = metas.multilabel_margin_loss_forward_default(self.array, target_.array, reduction)
     self_, target__ = plan0.operands
     result0, result1 = results_of(losses_kernels.multilabel_margin_loss(cp, self_, target__, reduction), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -218,8 +215,7 @@ def multilabel_margin_loss_forward_output(
     output: Tensor,
     is_target: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.multilabel_loss(self.array, target_.array, reduction)
-    plan1 = rules.multilabel_marks(self.array, target_.array)
+    plan0, plan1 = metas.multilabel_margin_loss_forward_default(self.array, target_.array, reduction)
     self_, target__ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(is_target)
@@ -239,7 +235,7 @@ def _ctc_loss_default(
     blank: int,
     zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    plan0, plan1 = metas._ctc_loss_default(log_probs.array, targets.array, input_lengths, target_lengths, blank)
     log_probs_, targets_ = plan0.operands
     result0, result1 = results_of(
         alignments_kernels.alignment_losses(
@@ -268,7 +264,7 @@ def _ctc_loss_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = rules.alignments(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    plan0, plan1 = metas._ctc_loss_default(log_probs.array, targets.array, input_lengths, target_lengths, blank)
     log_probs_, targets_ = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -302,7 +298,7 @@ def _ctc_loss_backward(
     blank: int,
     zero_infinity: bool,
 ) -> Tensor:
-    plan = rules.alignment_gradients(log_probs.array, targets.array, input_lengths, target_lengths, blank)
+    plan = metas._ctc_loss_backward(log_probs.array, targets.array, input_lengths, target_lengths, blank)
     log_probs_, targets_ = plan.operands
     return new_result(
         plan,

@@ -5,23 +5,25 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, results_of, rules
+from opwright.abi import Tensor, new_result, results_of
 from opwright_kernels import bags as bags_kernels
 from opwright_kernels import dropout as dropout_kernels
 from opwright_kernels import embedding as embedding_kernels
 from opwright_kernels import normalization as normalization_kernels
 
+from ..metas import nn as metas
+
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
+    plan = metas._softmax_default(self.array, dim, half_to_float)
     (self_,) = plan.operands
     return new_result(plan, normalization_kernels.softmax(cp, self_, dim, half_to_float))
 
 
 # _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
 def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
+    plan = metas._softmax_default(self.array, dim, half_to_float)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(normalization_kernels.softmax(cp, self_, dim, half_to_float), target)
@@ -30,14 +32,14 @@ def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Te
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
+    plan = metas._log_softmax_default(self.array, dim, half_to_float)
     (self_,) = plan.operands
     return new_result(plan, normalization_kernels.log_softmax(cp, self_, dim, half_to_float))
 
 
 # _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
 def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    plan = rules.normalized(self.array, dim, half_to_float)
+    plan = metas._log_softmax_default(self.array, dim, half_to_float)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(normalization_kernels.log_softmax(cp, self_, dim, half_to_float), target)
@@ -53,7 +55,7 @@ def embedding_default(
     scale_grad_by_freq: bool,
     sparse: bool,
 ) -> Tensor:
-    plan = rules.embedding(weight.array, indices.array)
+    plan = metas.embedding_default(weight.array, indices.array)
     weight_, indices_ = plan.operands
     return new_result(plan, embedding_kernels.embedding(cp, weight_, indices_, padding_idx, scale_grad_by_freq, sparse))
 
@@ -68,7 +70,7 @@ def embedding_out(
     sparse: bool,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.embedding(weight.array, indices.array)
+    plan = metas.embedding_default(weight.array, indices.array)
     weight_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(embedding_kernels.embedding(cp, weight_, indices_, padding_idx, scale_grad_by_freq, sparse), target)
@@ -77,14 +79,14 @@ def embedding_out(
 
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
 def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    plan = rules.embedding_renorm(self.array, indices.array)
+    plan = metas.embedding_renorm_default(self.array, indices.array)
     self_, indices_ = plan.operands
     return new_result(plan, embedding_kernels.embedding_renorm(cp, self_, indices_, max_norm, norm_type))
 
 
 # embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
 def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
-    plan = rules.embedding_renorm(self.array, indices.array)
+    plan = metas.embedding_renorm_default(self.array, indices.array)
     self_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -96,7 +98,7 @@ def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_ty
 
 # embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
 def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    plan = rules.embedding_renorm(self.array, indices.array)
+    plan = metas.embedding_renorm_default(self.array, indices.array)
     self_, indices_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -108,8 +110,7 @@ def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type:
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
 def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, p, train)
-    plan1 = rules.dropout_mask(input.array)
+    plan0, plan1 = metas.native_dropout_default(input.array, p, train)
     (input_,) = plan0.operands
     result0, result1 = results_of(dropout_kernels.native_dropout(cp, input_, p, train), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -124,8 +125,7 @@ def native_dropout_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, p, train)
-    plan1 = rules.dropout_mask(input.array)
+    plan0, plan1 = metas.native_dropout_default(input.array, p, train)
     (input_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -150,7 +150,7 @@ def _embedding_bag_default(
     padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     per_sample_weights_ = None if per_sample_weights is None else per_sample_weights.array
-    plan0, plan1, plan2, plan3 = rules.bags(
+    plan0, plan1, plan2, plan3 = metas._embedding_bag_default(
         weight.array,
         indices.array,
         offsets.array,
@@ -202,7 +202,7 @@ def _embedding_bag_out(
     out3: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     per_sample_weights_ = None if per_sample_weights is None else per_sample_weights.array
-    plan0, plan1, plan2, plan3 = rules.bags(
+    plan0, plan1, plan2, plan3 = metas._embedding_bag_default(
         weight.array,
         indices.array,
         offsets.array,

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, results_of, rules
+from opwright.abi import Tensor, new_result, results_of
 from opwright_kernels import normalization as normalization_kernels
+
+from ..metas import normalization as metas
 
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
@@ -20,9 +22,7 @@ def native_layer_norm_default(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.layer_norm(input.array, normalized_shape, weight_, bias_)
-    plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
-    plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
+    plan0, plan1, plan2 = metas.native_layer_norm_default(input.array, normalized_shape, weight_, bias_)
     input_, weight_, bias_ = plan0.operands
     result0, result1, result2 = results_of(
         normalization_kernels.layer_norm(cp, input_, normalized_shape, weight_, bias_, eps),
@@ -45,9 +45,7 @@ def native_layer_norm_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.layer_norm(input.array, normalized_shape, weight_, bias_)
-    plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
-    plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
+    plan0, plan1, plan2 = metas.native_layer_norm_default(input.array, normalized_shape, weight_, bias_)
     input_, weight_, bias_ = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -76,9 +74,7 @@ def native_group_norm_default(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.group_norm(input.array, weight_, bias_, N, C, HxW, group)
-    plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
-    plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
+    plan0, plan1, plan2 = metas.native_group_norm_default(input.array, weight_, bias_, N, C, HxW, group)
     input_, weight_, bias_ = plan0.operands
     result0, result1, result2 = results_of(
         normalization_kernels.group_norm_of_rows(cp, input_, weight_, bias_, N, C, HxW, group, eps),
@@ -104,9 +100,7 @@ def native_group_norm_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.group_norm(input.array, weight_, bias_, N, C, HxW, group)
-    plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
-    plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
+    plan0, plan1, plan2 = metas.native_group_norm_default(input.array, weight_, bias_, N, C, HxW, group)
     input_, weight_, bias_ = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -136,11 +130,14 @@ def _native_batch_norm_legit_functional(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.batch_norm(input.array, weight_, bias_, running_mean.array, running_var.array, training)
-    plan1 = rules.batch_norm_statistics(input.array, weight_, bias_, running_mean.array, running_var.array, training)
-    plan2 = rules.batch_norm_statistics(input.array, weight_, bias_, running_mean.array, running_var.array, training)
-    plan3 = rules.like(running_mean.array)
-    plan4 = rules.like(running_var.array)
+    plan0, plan1, plan2, plan3, plan4 = metas._native_batch_norm_legit_functional(
+        input.array,
+        weight_,
+        bias_,
+        running_mean.array,
+        running_var.array,
+        training,
+    )
     input_, weight_, bias_, running_mean_, running_var_ = plan0.operands
     result0, result1, result2, result3, result4 = results_of(
         normalization_kernels.batch_norm_with_running(
@@ -177,9 +174,7 @@ def _native_batch_norm_legit_no_stats(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.batch_norm(input.array, weight_, bias_, None, None, training)
-    plan1 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
-    plan2 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
+    plan0, plan1, plan2 = metas._native_batch_norm_legit_no_stats(input.array, weight_, bias_, training)
     input_, weight_, bias_, _, _ = plan0.operands
     result0, result1, result2 = results_of(
         normalization_kernels.batch_norm_of_input(cp, input_, weight_, bias_, training, momentum, eps),
@@ -204,9 +199,7 @@ def _native_batch_norm_legit_no_stats_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     bias_ = None if bias is None else bias.array
-    plan0 = rules.batch_norm(input.array, weight_, bias_, None, None, training)
-    plan1 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
-    plan2 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
+    plan0, plan1, plan2 = metas._native_batch_norm_legit_no_stats(input.array, weight_, bias_, training)
     input_, weight_, bias_, _, _ = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(save_mean)

@@ -7,10 +7,12 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, ufunc_shim
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import indexing as indexing_kernels
 from opwright_kernels import scaled_sums as scaled_sums_kernels
+
+from ..metas import pointwise as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
@@ -22,7 +24,7 @@ DTYPES_IUFC = plain_dtypes("iufc")
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         return new_result(
             plan,
@@ -33,30 +35,13 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
-        return add_Tensor(self, other, alpha)
-    try:
-        result = cp.add(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Tensor(self, other, alpha)
+add_Tensor_dense = ufunc_shim(add_Tensor, cp.add, "TT1", "biufc", DENSE_CUDA)
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -74,7 +59,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -117,7 +102,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         return new_result(
             plan,
@@ -128,34 +113,13 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = cp.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
+add_Scalar_dense = ufunc_shim(add_Scalar, cp.add, "TN1", "fc", DENSE_CUDA)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -173,7 +137,7 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -210,7 +174,7 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         return new_result(
             plan,
@@ -221,30 +185,13 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# sub_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
-        return sub_Tensor(self, other, alpha)
-    try:
-        result = cp.subtract(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Tensor(self, other, alpha)
+sub_Tensor_dense = ufunc_shim(sub_Tensor, cp.subtract, "TT1", "iufc", DENSE_CUDA)
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -262,7 +209,7 @@ def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -306,7 +253,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         return new_result(
             plan,
@@ -317,34 +264,13 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# sub_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return sub_Scalar(self, other, alpha)
-    try:
-        result = cp.subtract(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return sub_Scalar(self, other, alpha)
+sub_Scalar_dense = ufunc_shim(sub_Scalar, cp.subtract, "TN1", "fc", DENSE_CUDA)
 
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -362,7 +288,7 @@ def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.sub_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(
@@ -399,7 +325,7 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.rsub_Tensor(self.array, other.array, alpha)
         other_, self_ = plan.operands
         return new_result(
             plan,
@@ -433,7 +359,7 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.rsub_Tensor(self.array, other.array, alpha)
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -451,7 +377,7 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Ten
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.rsub_Scalar(self.array, other, alpha)
         other_, self_ = plan.operands
         return new_result(
             plan,
@@ -489,7 +415,7 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        plan = metas.rsub_Scalar(self.array, other, alpha)
         other_, self_ = plan.operands
         target = plan.target(out)
         plan.store(
@@ -507,7 +433,7 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        plan = metas.mul_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.multiply(self_, other_))
     except Exception as error:
@@ -515,30 +441,13 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return mul_Tensor(self, other)
-    try:
-        result = cp.multiply(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Tensor(self, other)
+mul_Tensor_dense = ufunc_shim(mul_Tensor, cp.multiply, "TT", "biufc", DENSE_CUDA)
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        plan = metas.mul_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -551,7 +460,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        plan = metas.mul_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -583,7 +492,7 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        plan = metas.mul_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.multiply(self_, other_))
     except Exception as error:
@@ -591,29 +500,13 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
         raise
 
 
-# mul_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return mul_Scalar(self, other)
-    try:
-        result = cp.multiply(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_Scalar(self, other)
+mul_Scalar_dense = ufunc_shim(mul_Scalar, cp.multiply, "TN", "fc", DENSE_CUDA)
 
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        plan = metas.mul_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -626,7 +519,7 @@ def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        plan = metas.mul_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -653,7 +546,7 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.true_divide(self_, other_))
     except Exception as error:
@@ -686,7 +579,7 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -699,7 +592,7 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -732,7 +625,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.true_divide(self_, other_))
     except Exception as error:
@@ -764,7 +657,7 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -777,7 +670,7 @@ def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        plan = metas.div_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -803,14 +696,14 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
+    plan = metas.div_Tensor_mode(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
+    plan = metas.div_Tensor_mode(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -819,7 +712,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.divided(self.array, other.array, rounding_mode)
+    plan = metas.div_Tensor_mode(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -828,14 +721,14 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
+    plan = metas.div_Scalar_mode(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode))
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
+    plan = metas.div_Scalar_mode(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -844,7 +737,7 @@ def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.divided(self.array, other, rounding_mode)
+    plan = metas.div_Scalar_mode(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -853,14 +746,14 @@ def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Ten
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
 def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.floor_divide_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.floor_divide(cp, self_, other_))
 
 
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.floor_divide_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
@@ -869,7 +762,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.floor_divide_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
@@ -878,14 +771,14 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
 def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.floor_divide_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.floor_divide(cp, self_, other_))
 
 
 # floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.floor_divide_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
@@ -894,7 +787,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.floor_divide_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
@@ -903,14 +796,14 @@ def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
 
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
 def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.remainder_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
 
 
 # remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.remainder_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -919,7 +812,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.remainder_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -928,14 +821,14 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
 def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.remainder_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
 
 
 # remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.remainder_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -944,7 +837,7 @@ def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.remainder_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -953,14 +846,14 @@ def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer floating")
+    plan = metas.remainder_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.remainder(cp, self_, other_))
 
 
 # remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="integer floating")
+    plan = metas.remainder_Scalar_Tensor(self, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
@@ -969,14 +862,14 @@ def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    plan = metas.pow_Tensor_Tensor(self.array, exponent.array)
     self_, exponent_ = plan.operands
     return new_result(plan, arithmetic_kernels.power(cp, self_, exponent_))
 
 
 # pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
 def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    plan = metas.pow_Tensor_Tensor(self.array, exponent.array)
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
@@ -985,7 +878,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
 
 # pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
+    plan = metas.pow_Tensor_Tensor(self.array, exponent.array)
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
@@ -994,14 +887,14 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
 
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
 def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
+    plan = metas.pow_Tensor_Scalar(self.array, exponent)
     self_, exponent_ = plan.operands
     return new_result(plan, arithmetic_kernels.power_scalar(cp, self_, exponent_))
 
 
 # pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
 def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
+    plan = metas.pow_Tensor_Scalar(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
@@ -1010,7 +903,7 @@ def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
 
 # pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
-    plan = rules.power_to_number(self.array, exponent)
+    plan = metas.pow_Tensor_Scalar(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
@@ -1019,14 +912,14 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
 def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
-    plan = rules.power_of_number(self, exponent.array)
+    plan = metas.pow_Scalar(self, exponent.array)
     self_, exponent_ = plan.operands
     return new_result(plan, arithmetic_kernels.power(cp, self_, exponent_))
 
 
 # pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
-    plan = rules.power_of_number(self, exponent.array)
+    plan = metas.pow_Scalar(self, exponent.array)
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
@@ -1036,7 +929,7 @@ def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.maximum_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.maximum(self_, other_))
     except Exception as error:
@@ -1044,30 +937,13 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# maximum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return maximum_default(self, other)
-    try:
-        result = cp.maximum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return maximum_default(self, other)
+maximum_default_dense = ufunc_shim(maximum_default, cp.maximum, "TT", "biuf", DENSE_CUDA)
 
 
 # maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.maximum_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.maximum(self_, other_, out=plan.out(target)), target)
@@ -1080,7 +956,7 @@ def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.minimum_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.minimum(self_, other_))
     except Exception as error:
@@ -1088,30 +964,13 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# minimum_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return minimum_default(self, other)
-    try:
-        result = cp.minimum(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return minimum_default(self, other)
+minimum_default_dense = ufunc_shim(minimum_default, cp.minimum, "TT", "biuf", DENSE_CUDA)
 
 
 # minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.minimum_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.minimum(self_, other_, out=plan.out(target)), target)
@@ -1124,7 +983,7 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.atan2_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.arctan2(self_, other_))
     except Exception as error:
@@ -1157,7 +1016,7 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.atan2_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
@@ -1170,7 +1029,7 @@ def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def atan2_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.atan2_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
@@ -1202,14 +1061,14 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
+    plan = metas.clamp_default(self.array, min, max)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
+    plan = metas.clamp_default(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -1218,7 +1077,7 @@ def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.clamped(self.array, min, max)
+    plan = metas.clamp_default(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -1229,7 +1088,7 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
+    plan = metas.clamp_Tensor(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
 
@@ -1238,7 +1097,7 @@ def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor
 def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
+    plan = metas.clamp_Tensor(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -1249,7 +1108,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
 def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.clamped(self.array, min_, max_)
+    plan = metas.clamp_Tensor(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -1258,14 +1117,14 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
 def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.fmod_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.fmod(cp, self_, other_))
 
 
 # fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.fmod_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.fmod(cp, self_, other_, out=plan.out(target)), target)
@@ -1274,7 +1133,7 @@ def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer floating")
+    plan = metas.fmod_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.fmod(cp, self_, other_, out=plan.out(target)), target)
@@ -1283,14 +1142,14 @@ def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
 def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.fmod_Scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.fmod(cp, self_, other_))
 
 
 # fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.fmod_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.fmod(cp, self_, other_, out=plan.out(target)), target)
@@ -1299,7 +1158,7 @@ def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="integer floating")
+    plan = metas.fmod_Scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.fmod(cp, self_, other_, out=plan.out(target)), target)
@@ -1309,7 +1168,7 @@ def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.fmax_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.fmax(self_, other_))
     except Exception as error:
@@ -1342,7 +1201,7 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.fmax_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.fmax(self_, other_, out=plan.out(target)), target)
@@ -1355,7 +1214,7 @@ def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # fmin(Tensor self, Tensor other) -> Tensor
 def fmin_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.fmin_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.fmin(self_, other_))
     except Exception as error:
@@ -1388,7 +1247,7 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        plan = metas.fmin_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.fmin(self_, other_, out=plan.out(target)), target)
@@ -1401,7 +1260,7 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # hypot(Tensor self, Tensor other) -> Tensor
 def hypot_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.hypot_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.hypot(self_, other_))
     except Exception as error:
@@ -1434,7 +1293,7 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.hypot_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.hypot(self_, other_, out=plan.out(target)), target)
@@ -1447,7 +1306,7 @@ def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def hypot_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.hypot_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.hypot(self_, other_, out=plan.out(target)), target)
@@ -1480,7 +1339,7 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
 def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.copysign(self_, other_))
     except Exception as error:
@@ -1513,7 +1372,7 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
@@ -1526,7 +1385,7 @@ def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Tensor(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
@@ -1559,7 +1418,7 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Scalar(self.array, other)
         self_, other_ = plan.operands
         return new_result(plan, cp.copysign(self_, other_))
     except Exception as error:
@@ -1591,7 +1450,7 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
@@ -1604,7 +1463,7 @@ def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        plan = metas.copysign_Scalar(self.array, other)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
@@ -1631,7 +1490,7 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # nextafter(Tensor self, Tensor other) -> Tensor
 def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        plan = metas.nextafter_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.nextafter(self_, other_))
     except Exception as error:
@@ -1664,7 +1523,7 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        plan = metas.nextafter_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.nextafter(self_, other_, out=plan.out(target)), target)
@@ -1677,7 +1536,7 @@ def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def nextafter_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        plan = metas.nextafter_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.nextafter(self_, other_, out=plan.out(target)), target)
@@ -1709,14 +1568,14 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # heaviside(Tensor self, Tensor values) -> Tensor
 def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
+    plan = metas.heaviside_default(self.array, values.array)
     self_, values_ = plan.operands
     return new_result(plan, arithmetic_kernels.heaviside(cp, self_, values_))
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
 def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
+    plan = metas.heaviside_default(self.array, values.array)
     self_, values_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.heaviside(cp, self_, values_, out=plan.out(target)), target)
@@ -1725,7 +1584,7 @@ def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
 
 # heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
 def heaviside_(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
+    plan = metas.heaviside_default(self.array, values.array)
     self_, values_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.heaviside(cp, self_, values_, out=plan.out(target)), target)
@@ -1734,14 +1593,14 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
 
 # logaddexp(Tensor self, Tensor other) -> Tensor
 def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating complex")
+    plan = metas.logaddexp_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.logaddexp(cp, self_, other_))
 
 
 # logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating complex")
+    plan = metas.logaddexp_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.logaddexp(cp, self_, other_, out=plan.out(target)), target)
@@ -1751,7 +1610,7 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.logaddexp2_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.logaddexp2(self_, other_))
     except Exception as error:
@@ -1784,7 +1643,7 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        plan = metas.logaddexp2_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.logaddexp2(self_, other_, out=plan.out(target)), target)
@@ -1797,7 +1656,7 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # gcd(Tensor self, Tensor other) -> Tensor
 def gcd_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.gcd_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.gcd(self_, other_))
     except Exception as error:
@@ -1830,7 +1689,7 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.gcd_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.gcd(self_, other_, out=plan.out(target)), target)
@@ -1843,7 +1702,7 @@ def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gcd_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.gcd_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.gcd(self_, other_, out=plan.out(target)), target)
@@ -1876,7 +1735,7 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
 # lcm(Tensor self, Tensor other) -> Tensor
 def lcm_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.lcm_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.lcm(self_, other_))
     except Exception as error:
@@ -1909,7 +1768,7 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.lcm_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.lcm(self_, other_, out=plan.out(target)), target)
@@ -1922,7 +1781,7 @@ def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lcm_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        plan = metas.lcm_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.lcm(self_, other_, out=plan.out(target)), target)
@@ -1955,7 +1814,7 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default(self: Tensor, min: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        plan = metas.clamp_min_default(self.array, min)
         self_, min_ = plan.operands
         return new_result(plan, cp.maximum(self_, min_))
     except Exception as error:
@@ -1963,29 +1822,13 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
         raise
 
 
-# clamp_min_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
-        return clamp_min_default(self, min)
-    try:
-        result = cp.maximum(self_, min)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_default(self, min)
+clamp_min_default_dense = ufunc_shim(clamp_min_default, cp.maximum, "TN", "f", DENSE_CUDA)
 
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        plan = metas.clamp_min_default(self.array, min)
         self_, min_ = plan.operands
         target = plan.target(out)
         plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -1998,7 +1841,7 @@ def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default(self: Tensor, min: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        plan = metas.clamp_min_default(self.array, min)
         self_, min_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -2025,7 +1868,7 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        plan = metas.clamp_min_Tensor(self.array, min.array)
         self_, min_ = plan.operands
         return new_result(plan, cp.maximum(self_, min_))
     except Exception as error:
@@ -2033,30 +1876,13 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
         raise
 
 
-# clamp_min_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
-    self_ = self.array
-    min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_min_Tensor(self, min)
-    try:
-        result = cp.maximum(self_, min_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_min_Tensor(self, min)
+clamp_min_Tensor_dense = ufunc_shim(clamp_min_Tensor, cp.maximum, "TT", "biuf", DENSE_CUDA)
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        plan = metas.clamp_min_Tensor(self.array, min.array)
         self_, min_ = plan.operands
         target = plan.target(out)
         plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -2069,7 +1895,7 @@ def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
 # clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
 def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        plan = metas.clamp_min_Tensor(self.array, min.array)
         self_, min_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -2102,7 +1928,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default(self: Tensor, max: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        plan = metas.clamp_max_default(self.array, max)
         self_, max_ = plan.operands
         return new_result(plan, cp.minimum(self_, max_))
     except Exception as error:
@@ -2110,29 +1936,13 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
         raise
 
 
-# clamp_max_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
-        return clamp_max_default(self, max)
-    try:
-        result = cp.minimum(self_, max)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_default(self, max)
+clamp_max_default_dense = ufunc_shim(clamp_max_default, cp.minimum, "TN", "f", DENSE_CUDA)
 
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        plan = metas.clamp_max_default(self.array, max)
         self_, max_ = plan.operands
         target = plan.target(out)
         plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -2145,7 +1955,7 @@ def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default(self: Tensor, max: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        plan = metas.clamp_max_default(self.array, max)
         self_, max_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -2172,7 +1982,7 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        plan = metas.clamp_max_Tensor(self.array, max.array)
         self_, max_ = plan.operands
         return new_result(plan, cp.minimum(self_, max_))
     except Exception as error:
@@ -2180,30 +1990,13 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
         raise
 
 
-# clamp_max_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
-    self_ = self.array
-    max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return clamp_max_Tensor(self, max)
-    try:
-        result = cp.minimum(self_, max_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return clamp_max_Tensor(self, max)
+clamp_max_Tensor_dense = ufunc_shim(clamp_max_Tensor, cp.minimum, "TT", "biuf", DENSE_CUDA)
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        plan = metas.clamp_max_Tensor(self.array, max.array)
         self_, max_ = plan.operands
         target = plan.target(out)
         plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -2216,7 +2009,7 @@ def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
 # clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
 def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        plan = metas.clamp_max_Tensor(self.array, max.array)
         self_, max_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -2248,14 +2041,14 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
 def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
+    plan = metas.lerp_Scalar(self.array, end.array, weight)
     self_, end_ = plan.operands
     return new_result(plan, scaled_sums_kernels.lerp(cp, self_, end_, weight))
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
+    plan = metas.lerp_Scalar(self.array, end.array, weight)
     self_, end_ = plan.operands
     target = plan.target(out)
     plan.store(scaled_sums_kernels.lerp(cp, self_, end_, weight, out=plan.out(target)), target)
@@ -2264,7 +2057,7 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
 
 # lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
 def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
+    plan = metas.lerp_Scalar(self.array, end.array, weight)
     self_, end_ = plan.operands
     target = plan.inplace(self)
     plan.store(scaled_sums_kernels.lerp(cp, self_, end_, weight, out=plan.out(target)), target)
@@ -2273,14 +2066,14 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
 def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
+    plan = metas.lerp_Tensor(self.array, end.array, weight.array)
     self_, end_, weight_ = plan.operands
     return new_result(plan, scaled_sums_kernels.lerp(cp, self_, end_, weight_))
 
 
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
+    plan = metas.lerp_Tensor(self.array, end.array, weight.array)
     self_, end_, weight_ = plan.operands
     target = plan.target(out)
     plan.store(scaled_sums_kernels.lerp(cp, self_, end_, weight_, out=plan.out(target)), target)
@@ -2289,7 +2082,7 @@ def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> T
 
 # lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)
 def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
+    plan = metas.lerp_Tensor(self.array, end.array, weight.array)
     self_, end_, weight_ = plan.operands
     target = plan.inplace(self)
     plan.store(scaled_sums_kernels.lerp(cp, self_, end_, weight_, out=plan.out(target)), target)
@@ -2298,26 +2091,14 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
-    )
+    plan = metas.addcmul_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     return new_result(plan, scaled_sums_kernels.addcmul(cp, self_, tensor1_, tensor2_, value))
 
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
-    )
+    plan = metas.addcmul_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(scaled_sums_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -2326,13 +2107,7 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(
-        self.array,
-        tensor1.array,
-        tensor2.array,
-        numbers=(value,),
-        accepts="integer floating complex",
-    )
+    plan = metas.addcmul_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(scaled_sums_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -2341,14 +2116,14 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
+    plan = metas.addcdiv_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     return new_result(plan, arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value))
 
 
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
+    plan = metas.addcdiv_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -2357,7 +2132,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
+    plan = metas.addcdiv_default(self.array, tensor1.array, tensor2.array, value)
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -2366,14 +2141,14 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
 def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
+    plan = metas.ldexp_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.ldexp(cp, self_, other_))
 
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
+    plan = metas.ldexp_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.ldexp(cp, self_, other_, out=plan.out(target)), target)
@@ -2382,7 +2157,7 @@ def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.scaled(self.array, other.array)
+    plan = metas.ldexp_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.ldexp(cp, self_, other_, out=plan.out(target)), target)
@@ -2391,14 +2166,14 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self.array, other.array)
+    plan = metas.where_self(condition.array, self.array, other.array)
     condition_, self_, other_ = plan.operands
     return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self.array, other.array)
+    plan = metas.where_self(condition.array, self.array, other.array)
     condition_, self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.choose(cp, condition_, self_, other_), target)
@@ -2407,20 +2182,20 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self, other.array)
+    plan = metas.where_ScalarSelf(condition.array, self, other.array)
     condition_, self_, other_ = plan.operands
     return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self.array, other)
+    plan = metas.where_ScalarOther(condition.array, self.array, other)
     condition_, self_, other_ = plan.operands
     return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self, other)
+    plan = metas.where_Scalar(condition.array, self, other)
     condition_, self_, other_ = plan.operands
     return new_result(plan, indexing_kernels.choose(cp, condition_, self_, other_))

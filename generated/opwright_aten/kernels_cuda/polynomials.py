@@ -7,20 +7,22 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import Tensor, new_result
 from opwright_kernels import orthogonal as orthogonal_kernels
+
+from ..metas import polynomials as metas
 
 
 # special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -29,14 +31,14 @@ def special_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
 
 # special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -45,14 +47,14 @@ def special_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
 
 # special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_t_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -61,14 +63,14 @@ def special_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 # special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -77,14 +79,14 @@ def special_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
 
 # special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -93,14 +95,14 @@ def special_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
 
 # special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_u_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -109,14 +111,14 @@ def special_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 # special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -125,14 +127,14 @@ def special_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
 
 # special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -141,14 +143,14 @@ def special_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
 
 # special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_v_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -157,14 +159,14 @@ def special_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 # special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -173,14 +175,14 @@ def special_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Ten
 
 # special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -189,14 +191,14 @@ def special_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) 
 
 # special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_chebyshev_polynomial_w_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -205,14 +207,14 @@ def special_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) 
 
 # special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_t_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -221,14 +223,14 @@ def special_shifted_chebyshev_polynomial_t_out(x: Tensor, n: Tensor, out: Tensor
 
 # special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -237,14 +239,14 @@ def special_shifted_chebyshev_polynomial_t_x_scalar_out(x: Any, n: Tensor, out: 
 
 # special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_t_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_t_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_t(cp, x_, n_, out=plan.out(target)), target)
@@ -253,14 +255,14 @@ def special_shifted_chebyshev_polynomial_t_n_scalar_out(x: Tensor, n: Any, out: 
 
 # special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_u_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -269,14 +271,14 @@ def special_shifted_chebyshev_polynomial_u_out(x: Tensor, n: Tensor, out: Tensor
 
 # special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -285,14 +287,14 @@ def special_shifted_chebyshev_polynomial_u_x_scalar_out(x: Any, n: Tensor, out: 
 
 # special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_u_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_u_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_u(cp, x_, n_, out=plan.out(target)), target)
@@ -301,14 +303,14 @@ def special_shifted_chebyshev_polynomial_u_n_scalar_out(x: Tensor, n: Any, out: 
 
 # special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_v_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -317,14 +319,14 @@ def special_shifted_chebyshev_polynomial_v_out(x: Tensor, n: Tensor, out: Tensor
 
 # special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -333,14 +335,14 @@ def special_shifted_chebyshev_polynomial_v_x_scalar_out(x: Any, n: Tensor, out: 
 
 # special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_v_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_v_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_v(cp, x_, n_, out=plan.out(target)), target)
@@ -349,14 +351,14 @@ def special_shifted_chebyshev_polynomial_v_n_scalar_out(x: Tensor, n: Any, out: 
 
 # special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_w_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -365,14 +367,14 @@ def special_shifted_chebyshev_polynomial_w_out(x: Tensor, n: Tensor, out: Tensor
 
 # special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -381,14 +383,14 @@ def special_shifted_chebyshev_polynomial_w_x_scalar_out(x: Any, n: Tensor, out: 
 
 # special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_shifted_chebyshev_polynomial_w_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_))
 
 
 # special_shifted_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_shifted_chebyshev_polynomial_w_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.shifted_chebyshev_polynomial_w(cp, x_, n_, out=plan.out(target)), target)
@@ -397,14 +399,14 @@ def special_shifted_chebyshev_polynomial_w_n_scalar_out(x: Tensor, n: Any, out: 
 
 # special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor
 def special_hermite_polynomial_h_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
 
 
 # special_hermite_polynomial_h.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_h(cp, x_, n_, out=plan.out(target)), target)
@@ -413,14 +415,14 @@ def special_hermite_polynomial_h_out(x: Tensor, n: Tensor, out: Tensor) -> Tenso
 
 # special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_hermite_polynomial_h_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
 
 
 # special_hermite_polynomial_h.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_h(cp, x_, n_, out=plan.out(target)), target)
@@ -429,14 +431,14 @@ def special_hermite_polynomial_h_x_scalar_out(x: Any, n: Tensor, out: Tensor) ->
 
 # special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_hermite_polynomial_h_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_h(cp, x_, n_))
 
 
 # special_hermite_polynomial_h.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_h_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_h(cp, x_, n_, out=plan.out(target)), target)
@@ -445,14 +447,14 @@ def special_hermite_polynomial_h_n_scalar_out(x: Tensor, n: Any, out: Tensor) ->
 
 # special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor
 def special_hermite_polynomial_he_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
 
 
 # special_hermite_polynomial_he.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_he(cp, x_, n_, out=plan.out(target)), target)
@@ -461,14 +463,14 @@ def special_hermite_polynomial_he_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
 
 # special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_hermite_polynomial_he_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
 
 
 # special_hermite_polynomial_he.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_he(cp, x_, n_, out=plan.out(target)), target)
@@ -477,14 +479,14 @@ def special_hermite_polynomial_he_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
 
 # special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_hermite_polynomial_he_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.hermite_polynomial_he(cp, x_, n_))
 
 
 # special_hermite_polynomial_he.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_hermite_polynomial_he_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.hermite_polynomial_he(cp, x_, n_, out=plan.out(target)), target)
@@ -493,14 +495,14 @@ def special_hermite_polynomial_he_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
 
 # special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor
 def special_laguerre_polynomial_l_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
 
 
 # special_laguerre_polynomial_l.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_, out=plan.out(target)), target)
@@ -509,14 +511,14 @@ def special_laguerre_polynomial_l_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
 
 # special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_laguerre_polynomial_l_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
 
 
 # special_laguerre_polynomial_l.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_, out=plan.out(target)), target)
@@ -525,14 +527,14 @@ def special_laguerre_polynomial_l_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
 
 # special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_laguerre_polynomial_l_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_))
 
 
 # special_laguerre_polynomial_l.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_laguerre_polynomial_l_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.laguerre_polynomial_l(cp, x_, n_, out=plan.out(target)), target)
@@ -541,14 +543,14 @@ def special_laguerre_polynomial_l_n_scalar_out(x: Tensor, n: Any, out: Tensor) -
 
 # special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor
 def special_legendre_polynomial_p_default(x: Tensor, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_default(x.array, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
 
 
 # special_legendre_polynomial_p.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_default(x.array, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.legendre_polynomial_p(cp, x_, n_, out=plan.out(target)), target)
@@ -557,14 +559,14 @@ def special_legendre_polynomial_p_out(x: Tensor, n: Tensor, out: Tensor) -> Tens
 
 # special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
 def special_legendre_polynomial_p_x_scalar(x: Any, n: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_x_scalar(x, n.array)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
 
 
 # special_legendre_polynomial_p.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)
 def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x, n.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_x_scalar(x, n.array)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.legendre_polynomial_p(cp, x_, n_, out=plan.out(target)), target)
@@ -573,14 +575,14 @@ def special_legendre_polynomial_p_x_scalar_out(x: Any, n: Tensor, out: Tensor) -
 
 # special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
 def special_legendre_polynomial_p_n_scalar(x: Tensor, n: Any) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_n_scalar(x.array, n)
     x_, n_ = plan.operands
     return new_result(plan, orthogonal_kernels.legendre_polynomial_p(cp, x_, n_))
 
 
 # special_legendre_polynomial_p.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)
 def special_legendre_polynomial_p_n_scalar_out(x: Tensor, n: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, n, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_legendre_polynomial_p_n_scalar(x.array, n)
     x_, n_ = plan.operands
     target = plan.target(out)
     plan.store(orthogonal_kernels.legendre_polynomial_p(cp, x_, n_, out=plan.out(target)), target)

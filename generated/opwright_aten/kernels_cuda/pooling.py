@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, results_of, rules
+from opwright.abi import Tensor, new_result, results_of
 from opwright_kernels import pooling as pooling_kernels
 from opwright_kernels import unpooling as unpooling_kernels
+
+from ..metas import pooling as metas
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
@@ -20,29 +22,7 @@ def max_pool2d_with_indices_default(
     dilation: list[int],
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool2d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     result0, result1 = results_of(
         pooling_kernels.max_pool2d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode),
@@ -63,29 +43,7 @@ def max_pool2d_with_indices_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool2d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool2d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -108,29 +66,7 @@ def max_pool3d_with_indices_default(
     dilation: list[int],
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool3d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     result0, result1 = results_of(
         pooling_kernels.max_pool3d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode),
@@ -151,29 +87,7 @@ def max_pool3d_with_indices_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-    )
-    plan1 = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        ceil_mode,
-        name="max_pool3d_with_indices",
-        accepts="integer floating",
-        positions=True,
-    )
+    plan0, plan1 = metas.max_pool3d_with_indices_default(self.array, kernel_size, stride, padding, dilation, ceil_mode)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -197,18 +111,7 @@ def avg_pool2d_default(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool2d",
-        accepts="int64 floating",
-        divisor=divisor_override,
-    )
+    plan = metas.avg_pool2d_default(self.array, kernel_size, stride, padding, ceil_mode, divisor_override)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -237,18 +140,7 @@ def avg_pool2d_out(
     divisor_override: int | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        2,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool2d",
-        accepts="int64 floating",
-        divisor=divisor_override,
-    )
+    plan = metas.avg_pool2d_default(self.array, kernel_size, stride, padding, ceil_mode, divisor_override)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(
@@ -278,18 +170,7 @@ def avg_pool3d_default(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool3d",
-        accepts="int64 float32 float64",
-        divisor=divisor_override,
-    )
+    plan = metas.avg_pool3d_default(self.array, kernel_size, stride, padding, ceil_mode, divisor_override)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -318,18 +199,7 @@ def avg_pool3d_out(
     divisor_override: int | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.pool(
-        self.array,
-        3,
-        kernel_size,
-        stride,
-        padding,
-        [1],
-        ceil_mode,
-        name="avg_pool3d",
-        accepts="int64 float32 float64",
-        divisor=divisor_override,
-    )
+    plan = metas.avg_pool3d_default(self.array, kernel_size, stride, padding, ceil_mode, divisor_override)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(
@@ -350,14 +220,14 @@ def avg_pool3d_out(
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
+    plan = metas._adaptive_avg_pool2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, pooling_kernels.adaptive_avg_pool(cp, self_, output_size))
 
 
 # _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
+    plan = metas._adaptive_avg_pool2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(pooling_kernels.adaptive_avg_pool(cp, self_, output_size), target)
@@ -366,14 +236,14 @@ def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
+    plan = metas._adaptive_avg_pool3d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, pooling_kernels.adaptive_avg_pool(cp, self_, output_size))
 
 
 # _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
+    plan = metas._adaptive_avg_pool3d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(pooling_kernels.adaptive_avg_pool(cp, self_, output_size), target)
@@ -382,8 +252,7 @@ def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool2d_default(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d")
-    plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool2d_default(self.array, output_size)
     (self_,) = plan0.operands
     result0, result1 = results_of(pooling_kernels.adaptive_max_pool(cp, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -397,8 +266,7 @@ def adaptive_max_pool2d_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d")
-    plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool2d_default(self.array, output_size)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -410,8 +278,7 @@ def adaptive_max_pool2d_out(
 
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool3d_default(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d")
-    plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool3d_default(self.array, output_size)
     (self_,) = plan0.operands
     result0, result1 = results_of(pooling_kernels.adaptive_max_pool(cp, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -425,8 +292,7 @@ def adaptive_max_pool3d_out(
     out: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d")
-    plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
+    plan0, plan1 = metas.adaptive_max_pool3d_default(self.array, output_size)
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
@@ -438,14 +304,14 @@ def adaptive_max_pool3d_out(
 
 # max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
 def max_unpool2d_default(self: Tensor, indices: Tensor, output_size: list[int]) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
+    plan = metas.max_unpool2d_default(self.array, indices.array, output_size)
     self_, indices_ = plan.operands
     return new_result(plan, unpooling_kernels.max_unpool2d(cp, self_, indices_, output_size))
 
 
 # max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def max_unpool2d_out(self: Tensor, indices: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 2, output_size, name="max_unpool2d")
+    plan = metas.max_unpool2d_default(self.array, indices.array, output_size)
     self_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(unpooling_kernels.max_unpool2d(cp, self_, indices_, output_size), target)
@@ -460,7 +326,7 @@ def max_unpool3d_default(
     stride: list[int],
     padding: list[int],
 ) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
+    plan = metas.max_unpool3d_default(self.array, indices.array, output_size, stride)
     self_, indices_ = plan.operands
     return new_result(plan, unpooling_kernels.max_unpool3d(cp, self_, indices_, output_size, stride, padding))
 
@@ -475,7 +341,7 @@ def max_unpool3d_out(
     padding: list[int],
     out: Tensor,
 ) -> Tensor:
-    plan = rules.unpool(self.array, indices.array, 3, output_size, stride, name="max_unpool3d")
+    plan = metas.max_unpool3d_default(self.array, indices.array, output_size, stride)
     self_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(unpooling_kernels.max_unpool3d(cp, self_, indices_, output_size, stride, padding), target)
@@ -489,23 +355,7 @@ def fractional_max_pool2d_default(
     output_size: list[int],
     random_samples: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool2d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     result0, result1 = results_of(
         unpooling_kernels.fractional_max_pool2d(cp, self_, kernel_size, output_size, random_samples_),
@@ -524,23 +374,7 @@ def fractional_max_pool2d_output(
     output: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        2,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool2d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool2d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(indices)
@@ -560,23 +394,7 @@ def fractional_max_pool3d_default(
     output_size: list[int],
     random_samples: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool3d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     result0, result1 = results_of(
         unpooling_kernels.fractional_max_pool3d(cp, self_, kernel_size, output_size, random_samples_),
@@ -595,23 +413,7 @@ def fractional_max_pool3d_output(
     output: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-    )
-    plan1 = rules.fractional_pool(
-        self.array,
-        3,
-        kernel_size,
-        output_size,
-        random_samples.array,
-        name="fractional_max_pool3d",
-        positions=True,
-    )
+    plan0, plan1 = metas.fractional_max_pool3d_default(self.array, kernel_size, output_size, random_samples.array)
     self_, random_samples_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(indices)

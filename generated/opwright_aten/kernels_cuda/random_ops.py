@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Device, DType, Generator, Layout, Tensor, new_result, rules
+from opwright.abi import Device, DType, Generator, Layout, Tensor, new_result
 from opwright_kernels import distributions as distributions_kernels
 from opwright_kernels import random as random_kernels
+
+from ..metas import random_ops as metas
 
 
 # randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device?
@@ -20,20 +22,20 @@ def randperm_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.permutation(n, dtype=dtype, device=device)
+    plan = metas.randperm_generator(n, dtype, device)
     return new_result(plan, random_kernels.randperm(cp, n, generator, dtype, layout, device, pin_memory))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
+    plan = metas.uniform_default(self.array, from_, to)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.uniform(cp, self_, from_, to, generator))
 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
+    plan = metas.uniform_default(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -42,7 +44,7 @@ def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | No
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.uniform(self.array, from_, to)
+    plan = metas.uniform_default(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -51,14 +53,14 @@ def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None)
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.normal(self.array, std)
+    plan = metas.normal_functional(self.array, std)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.normal(cp, self_, mean, std, generator))
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.normal(self.array, std)
+    plan = metas.normal_functional(self.array, std)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
@@ -67,7 +69,7 @@ def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.normal(self.array, std)
+    plan = metas.normal_functional(self.array, std)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
@@ -76,14 +78,14 @@ def normal_out(self: Tensor, mean: float, std: float, generator: Generator | Non
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
 def exponential_default(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
+    plan = metas.exponential_default(self.array, lambd)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.exponential(cp, self_, lambd, generator))
 
 
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
+    plan = metas.exponential_default(self.array, lambd)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
@@ -92,7 +94,7 @@ def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
+    plan = metas.exponential_default(self.array, lambd)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
@@ -101,14 +103,14 @@ def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Ten
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.geometric(self.array, p)
+    plan = metas.geometric_default(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.geometric(cp, self_, p, generator))
 
 
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.geometric(self.array, p)
+    plan = metas.geometric_default(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
@@ -117,7 +119,7 @@ def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tens
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.geometric(self.array, p)
+    plan = metas.geometric_default(self.array, p)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
@@ -126,14 +128,14 @@ def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
 def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
+    plan = metas.cauchy_default(self.array, sigma)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.cauchy(cp, self_, median, sigma, generator))
 
 
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
+    plan = metas.cauchy_default(self.array, sigma)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
@@ -142,7 +144,7 @@ def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator |
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
+    plan = metas.cauchy_default(self.array, sigma)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
@@ -151,14 +153,14 @@ def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | No
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
+    plan = metas.log_normal_default(self.array, std)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.log_normal(cp, self_, mean, std, generator))
 
 
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
+    plan = metas.log_normal_default(self.array, std)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
@@ -167,7 +169,7 @@ def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator |
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.positive(self.array, "log_normal_", "std", std)
+    plan = metas.log_normal_default(self.array, std)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
@@ -176,14 +178,14 @@ def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | No
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
+    plan = metas.random_from(self.array, from_, to)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.random_between(cp, self_, from_, to, generator))
 
 
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
+    plan = metas.random_from(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -192,7 +194,7 @@ def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generat
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, from_, to)
+    plan = metas.random_from(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -201,14 +203,14 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
+    plan = metas.random_to(self.array, to)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.random_below(cp, self_, to, generator))
 
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
+    plan = metas.random_to(self.array, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)
@@ -217,7 +219,7 @@ def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tenso
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.integers(self.array, 0, to)
+    plan = metas.random_to(self.array, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)
@@ -226,14 +228,14 @@ def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = metas.random_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.random_of_dtype(cp, self_, generator))
 
 
 # random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = metas.random_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_of_dtype(cp, self_, generator, out=plan.out(target)), target)
@@ -242,7 +244,7 @@ def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor
 
 # random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
 def random__default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = metas.random_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_of_dtype(cp, self_, generator, out=plan.out(target)), target)
@@ -251,14 +253,14 @@ def random__default(self: Tensor, generator: Generator | None) -> Tensor:
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    plan = metas.bernoulli_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli(cp, self_, generator))
 
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    plan = metas.bernoulli_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli(cp, self_, generator, out=plan.out(target)), target)
@@ -267,14 +269,14 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.bernoulli(self.array, p)
+    plan = metas.bernoulli_p(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(cp, self_, p, generator))
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.bernoulli(self.array, p)
+    plan = metas.bernoulli_p(self.array, p)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(cp, self_, p, generator, out=plan.out(target)), target)
@@ -283,7 +285,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.bernoulli(self.array, p)
+    plan = metas.bernoulli_p(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(cp, self_, p, generator, out=plan.out(target)), target)
@@ -292,14 +294,14 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
+    plan = metas.bernoulli_Tensor(self.array, p.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(cp, self_, p.array, generator))
 
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
+    plan = metas.bernoulli_Tensor(self.array, p.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
@@ -308,7 +310,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
+    plan = metas.bernoulli_Tensor(self.array, p.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
@@ -317,14 +319,14 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    plan = metas.poisson_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.poisson(cp, self_, generator))
 
 
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    plan = metas.poisson_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.poisson(cp, self_, generator, out=plan.out(target)), target)
@@ -333,14 +335,14 @@ def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tenso
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.binomial(count.array, prob.array)
+    plan = metas.binomial_default(count.array, prob.array)
     count_, prob_ = plan.operands
     return new_result(plan, distributions_kernels.binomial(cp, count_, prob_, generator))
 
 
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.binomial(count.array, prob.array)
+    plan = metas.binomial_default(count.array, prob.array)
     count_, prob_ = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.binomial(cp, count_, prob_, generator, out=plan.out(target)), target)
@@ -349,7 +351,7 @@ def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: 
 
 # multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
 def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
-    plan = rules.multinomial(self.array, num_samples, replacement)
+    plan = metas.multinomial_default(self.array, num_samples, replacement)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.multinomial(cp, self_, num_samples, replacement, generator))
 
@@ -363,7 +365,7 @@ def multinomial_out(
     generator: Generator | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.multinomial(self.array, num_samples, replacement)
+    plan = metas.multinomial_default(self.array, num_samples, replacement)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.multinomial(cp, self_, num_samples, replacement, generator), target)

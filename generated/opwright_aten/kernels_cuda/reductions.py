@@ -7,21 +7,23 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DType, Tensor, name_kernel, new_result, results_of, rules
+from opwright.abi import DType, Tensor, name_kernel, new_result, results_of
 from opwright_kernels import reductions as reductions_kernels
 from opwright_kernels import scans as scans_kernels
+
+from ..metas import reductions as metas
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.sum_default(self.array, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_total(cp, self_, dtype))
 
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.sum_default(self.array, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_total(cp, self_, dtype), target)
@@ -30,14 +32,14 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.sum_dim_IntList(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(cp, self_, dim, keepdim, dtype))
 
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.sum_dim_IntList(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(cp, self_, dim, keepdim, dtype), target)
@@ -46,14 +48,14 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.prod_default(self.array, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_product(cp, self_, dtype))
 
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.prod_default(self.array, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_product(cp, self_, dtype), target)
@@ -62,14 +64,14 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.prod_dim_int(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(cp, self_, dim, keepdim, dtype))
 
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    plan = metas.prod_dim_int(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(cp, self_, dim, keepdim, dtype), target)
@@ -78,14 +80,14 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+    plan = metas.mean_default(self.array, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_average(cp, self_, dtype))
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+    plan = metas.mean_default(self.array, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_average(cp, self_, dtype), target)
@@ -94,14 +96,14 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
+    plan = metas.mean_dim(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.average(cp, self_, dim, keepdim, dtype))
 
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
+    plan = metas.mean_dim(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.average(cp, self_, dim, keepdim, dtype), target)
@@ -110,14 +112,14 @@ def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan = metas.amax_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.largest(cp, self_, dim, keepdim))
 
 
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan = metas.amax_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.largest(cp, self_, dim, keepdim), target)
@@ -126,14 +128,14 @@ def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan = metas.amin_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.smallest(cp, self_, dim, keepdim))
 
 
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    plan = metas.amin_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.smallest(cp, self_, dim, keepdim), target)
@@ -143,7 +145,7 @@ def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
+        plan = metas.any_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, self_.any())
     except Exception as error:
@@ -154,7 +156,7 @@ def any_default(self: Tensor) -> Tensor:
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
+        plan = metas.any_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.any(), target)
@@ -166,14 +168,14 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan = metas.any_dim(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(cp, self_, dim, keepdim))
 
 
 # any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan = metas.any_dim(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
@@ -182,14 +184,14 @@ def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan = metas.any_dims(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_any(cp, self_, dim, keepdim))
 
 
 # any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan = metas.any_dims(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
@@ -199,7 +201,7 @@ def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
+        plan = metas.all_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, self_.all())
     except Exception as error:
@@ -210,7 +212,7 @@ def all_default(self: Tensor) -> Tensor:
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, kind="truth", combines=True)
+        plan = metas.all_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.all(), target)
@@ -222,14 +224,14 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan = metas.all_dim(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(cp, self_, dim, keepdim))
 
 
 # all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", combines=True)
+    plan = metas.all_dim(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
@@ -238,14 +240,14 @@ def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan = metas.all_dims(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.truth_of_all(cp, self_, dim, keepdim))
 
 
 # all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    plan = metas.all_dims(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
@@ -254,14 +256,14 @@ def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan = metas.argmax_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.position_of_largest(cp, self_, dim, keepdim))
 
 
 # argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan = metas.argmax_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.position_of_largest(cp, self_, dim, keepdim), target)
@@ -270,14 +272,14 @@ def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
 
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan = metas.argmin_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.position_of_smallest(cp, self_, dim, keepdim))
 
 
 # argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan = metas.argmin_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.position_of_smallest(cp, self_, dim, keepdim), target)
@@ -287,7 +289,7 @@ def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.max_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, self_.max())
     except Exception as error:
@@ -298,7 +300,7 @@ def max_default(self: Tensor) -> Tensor:
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.max_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.max(), target)
@@ -310,8 +312,7 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.max_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.largest_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -320,8 +321,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 # max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.max_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(max)
     target1 = plan1.target(max_values)
@@ -334,7 +334,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 # min(Tensor self) -> Tensor
 def min_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.min_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, self_.min())
     except Exception as error:
@@ -345,7 +345,7 @@ def min_default(self: Tensor) -> Tensor:
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating", combines=True)
+        plan = metas.min_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(self_.min(), target)
@@ -357,8 +357,7 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
 
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.min_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.smallest_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -367,8 +366,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 # min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.min_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(min_indices)
@@ -380,7 +378,7 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
 
 # var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan = metas.var_correction(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.variance(cp, self_, dim, correction, keepdim))
 
@@ -388,7 +386,7 @@ def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
 # var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan = metas.var_correction(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.variance(cp, self_, dim, correction, keepdim), target)
@@ -397,7 +395,7 @@ def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan = metas.std_correction(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.deviation(cp, self_, dim, correction, keepdim))
 
@@ -405,7 +403,7 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
 # std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
+    plan = metas.std_correction(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.deviation(cp, self_, dim, correction, keepdim), target)
@@ -414,28 +412,14 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(
-        self.array,
-        dim,
-        keepdim,
-        compute_dtype=dtype,
-        kind="int_to_long",
-        accepts="bool integer floating",
-    )
+    plan = metas.nansum_default(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype))
 
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(
-        self.array,
-        dim,
-        keepdim,
-        compute_dtype=dtype,
-        kind="int_to_long",
-        accepts="bool integer floating",
-    )
+    plan = metas.nansum_default(self.array, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype), target)
@@ -444,14 +428,14 @@ def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType 
 
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan = metas.count_nonzero_dim_IntList(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.number_of_nonzero(cp, self_, dim))
 
 
 # count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan = metas.count_nonzero_dim_IntList(self.array, dim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.number_of_nonzero(cp, self_, dim), target)
@@ -460,14 +444,14 @@ def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> 
 
 # count_nonzero(Tensor self, int? dim=None) -> Tensor
 def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan = metas.count_nonzero_default(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.number_of_nonzero(cp, self_, dim))
 
 
 # count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, False, kind="long")
+    plan = metas.count_nonzero_default(self.array, dim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.number_of_nonzero(cp, self_, dim), target)
@@ -476,14 +460,14 @@ def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
+    plan = metas.logsumexp_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.logsumexp(cp, self_, dim, keepdim))
 
 
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float", combines=True)
+    plan = metas.logsumexp_default(self.array, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.logsumexp(cp, self_, dim, keepdim), target)
@@ -492,8 +476,7 @@ def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> T
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
 def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.aminmax_default(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.smallest_and_largest(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -502,8 +485,7 @@ def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tenso
 # aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!)
 #     min, Tensor(b!) max)
 def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.aminmax_default(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(max)
@@ -522,7 +504,7 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
+    plan = metas.linalg_vector_norm_default(self.array, ord, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype))
 
@@ -537,7 +519,7 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
+    plan = metas.linalg_vector_norm_default(self.array, ord, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype), target)
@@ -546,14 +528,14 @@ def linalg_vector_norm_out(
 
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 def norm_Scalar(self: Tensor, p: Any) -> Tensor:
-    plan = rules.norm(self.array, p)
+    plan = metas.norm_Scalar(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(cp, self_, p))
 
 
 # norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
 def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p)
+    plan = metas.norm_Scalar(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(cp, self_, p), target)
@@ -562,14 +544,14 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, compute_dtype=dtype)
+    plan = metas.norm_ScalarOpt_dtype(self.array, p, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(cp, self_, p, dtype))
 
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, compute_dtype=dtype)
+    plan = metas.norm_ScalarOpt_dtype(self.array, p, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(cp, self_, p, dtype), target)
@@ -578,14 +560,14 @@ def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) ->
 
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim)
+    plan = metas.norm_ScalarOpt_dim(self.array, p, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, p, dim, keepdim))
 
 
 # norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim)
+    plan = metas.norm_ScalarOpt_dim(self.array, p, dim, keepdim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, p, dim, keepdim), target)
@@ -594,14 +576,14 @@ def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
+    plan = metas.norm_ScalarOpt_dim_dtype(self.array, p, dim, keepdim, dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
+    plan = metas.norm_ScalarOpt_dim_dtype(self.array, p, dim, keepdim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype), target)
@@ -610,8 +592,7 @@ def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: D
 
 # var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.var_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.variance_and_mean(cp, self_, dim, correction, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -627,8 +608,7 @@ def var_mean_correction_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.var_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -640,8 +620,7 @@ def var_mean_correction_out(
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.std_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(reductions_kernels.deviation_and_mean(cp, self_, dim, correction, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -657,8 +636,7 @@ def std_mean_correction_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
-    plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
+    plan0, plan1 = metas.std_mean_correction(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
@@ -670,14 +648,14 @@ def std_mean_correction_out(
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumsum_default(self.array, dim, dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_total(cp, self_, dim, dtype))
 
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumsum_default(self.array, dim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -686,7 +664,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumsum_default(self.array, dim, dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -695,14 +673,14 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumprod_default(self.array, dim, dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_product(cp, self_, dim, dtype))
 
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumprod_default(self.array, dim, dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -711,7 +689,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, compute_dtype=dtype)
+    plan = metas.cumprod_default(self.array, dim, dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -720,8 +698,7 @@ def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
 def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummax_default(self.array, dim)
     (self_,) = plan0.operands
     result0, result1 = results_of(scans_kernels.running_largest(cp, self_, dim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -729,8 +706,7 @@ def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 # cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
 def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummax_default(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -742,8 +718,7 @@ def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
 
 # cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
 def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummin_default(self.array, dim)
     (self_,) = plan0.operands
     result0, result1 = results_of(scans_kernels.running_smallest(cp, self_, dim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -751,8 +726,7 @@ def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 # cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
 def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
-    plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
+    plan0, plan1 = metas.cummin_default(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -764,14 +738,14 @@ def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
 
 # logcumsumexp(Tensor self, int dim) -> Tensor
 def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
-    plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
+    plan = metas.logcumsumexp_default(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_logsumexp(cp, self_, dim))
 
 
 # logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
+    plan = metas.logcumsumexp_default(self.array, dim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_logsumexp(cp, self_, dim), target)
@@ -780,6 +754,6 @@ def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
 
 # hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
 def hash_tensor(self: Tensor, dim: list[int], keepdim: bool, mode: int) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype="uint64", nonempty=True, accepts="bool integer floating")
+    plan = metas.hash_tensor(self.array, dim, keepdim)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.hash_of_elements(cp, self_, dim, keepdim, mode))

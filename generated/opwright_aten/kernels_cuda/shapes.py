@@ -7,21 +7,23 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Device, DType, Layout, Tensor, new_result, rules, wrap_result
+from opwright.abi import Device, DType, Layout, Tensor, new_result, wrap_result
 from opwright_kernels import padding as padding_kernels
 from opwright_kernels import rearranging as rearranging_kernels
+
+from ..metas import shapes as metas
 
 
 # flip(Tensor self, int[] dims) -> Tensor
 def flip_default(self: Tensor, dims: list[int]) -> Tensor:
-    plan = rules.flipped(self.array, dims)
+    plan = metas.flip_default(self.array, dims)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.flip(cp, self_, dims))
 
 
 # flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
 def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.flipped(self.array, dims)
+    plan = metas.flip_default(self.array, dims)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.flip(cp, self_, dims), target)
@@ -30,14 +32,14 @@ def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
 
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
-    plan = rules.rolled(self.array, shifts, dims)
+    plan = metas.roll_default(self.array, shifts, dims)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.roll(cp, self_, shifts, dims))
 
 
 # roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
 def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.rolled(self.array, shifts, dims)
+    plan = metas.roll_default(self.array, shifts, dims)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.roll(cp, self_, shifts, dims), target)
@@ -46,14 +48,14 @@ def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> T
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
 def rot90_default(self: Tensor, k: int, dims: list[int]) -> Tensor:
-    plan = rules.rotated(self.array, k, dims)
+    plan = metas.rot90_default(self.array, k, dims)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.rot90(cp, self_, k, dims))
 
 
 # rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
 def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
-    plan = rules.rotated(self.array, k, dims)
+    plan = metas.rot90_default(self.array, k, dims)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.rot90(cp, self_, k, dims), target)
@@ -62,14 +64,14 @@ def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
 
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor
 def channel_shuffle_default(self: Tensor, groups: int) -> Tensor:
-    plan = rules.shuffled(self.array, groups)
+    plan = metas.channel_shuffle_default(self.array, groups)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.channel_shuffle(cp, self_, groups))
 
 
 # channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
 def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
-    plan = rules.shuffled(self.array, groups)
+    plan = metas.channel_shuffle_default(self.array, groups)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.channel_shuffle(cp, self_, groups), target)
@@ -78,14 +80,14 @@ def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
 def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
-    plan = rules.pixels_from_channels(self.array, upscale_factor)
+    plan = metas.pixel_shuffle_default(self.array, upscale_factor)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.pixel_shuffle(cp, self_, upscale_factor))
 
 
 # pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
 def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
-    plan = rules.pixels_from_channels(self.array, upscale_factor)
+    plan = metas.pixel_shuffle_default(self.array, upscale_factor)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.pixel_shuffle(cp, self_, upscale_factor), target)
@@ -94,14 +96,14 @@ def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
 
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
 def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
-    plan = rules.channels_from_pixels(self.array, downscale_factor)
+    plan = metas.pixel_unshuffle_default(self.array, downscale_factor)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.pixel_unshuffle(cp, self_, downscale_factor))
 
 
 # pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
 def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Tensor:
-    plan = rules.channels_from_pixels(self.array, downscale_factor)
+    plan = metas.pixel_unshuffle_default(self.array, downscale_factor)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.pixel_unshuffle(cp, self_, downscale_factor), target)
@@ -110,14 +112,14 @@ def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Ten
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
 def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    plan = rules.narrowed(self.array, dim, start, length)
+    plan = metas.narrow_copy_default(self.array, dim, start, length)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.narrow_copy(cp, self_, dim, start, length))
 
 
 # narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
 def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
-    plan = rules.narrowed(self.array, dim, start, length)
+    plan = metas.narrow_copy_default(self.array, dim, start, length)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.narrow_copy(cp, self_, dim, start, length), target)
@@ -126,14 +128,14 @@ def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
-    plan = rules.repeated(self.array, repeats)
+    plan = metas.repeat_default(self.array, repeats)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.repeat(cp, self_, repeats))
 
 
 # repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
 def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
-    plan = rules.repeated(self.array, repeats)
+    plan = metas.repeat_default(self.array, repeats)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.repeat(cp, self_, repeats), target)
@@ -148,7 +150,7 @@ def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor
 # block_diag(Tensor[] tensors) -> Tensor
 def block_diag_default(tensors: list[Tensor]) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.block_diagonal(tensors_)
+    plan = metas.block_diag_default(tensors_)
     tensors_ = plan.operands
     return new_result(plan, rearranging_kernels.block_diag(cp, tensors_))
 
@@ -156,7 +158,7 @@ def block_diag_default(tensors: list[Tensor]) -> Tensor:
 # block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
-    plan = rules.block_diagonal(tensors_)
+    plan = metas.block_diag_default(tensors_)
     tensors_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.block_diag(cp, tensors_), target)
@@ -165,14 +167,14 @@ def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
 
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    plan = rules.with_diagonal(self.array, offset, dim1, dim2)
+    plan = metas.diag_embed_default(self.array, offset, dim1, dim2)
     (self_,) = plan.operands
     return new_result(plan, rearranging_kernels.diag_embed(cp, self_, offset, dim1, dim2))
 
 
 # diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
 def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    plan = rules.with_diagonal(self.array, offset, dim1, dim2)
+    plan = metas.diag_embed_default(self.array, offset, dim1, dim2)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.diag_embed(cp, self_, offset, dim1, dim2), target)
@@ -190,7 +192,7 @@ def tril_indices_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.triangle_indices(row, col, offset, upper=False, dtype=dtype, device=device)
+    plan = metas.tril_indices_default(row, col, offset, dtype, device)
     return new_result(plan, rearranging_kernels.tril_indices(cp, row, col, offset, dtype, layout, device, pin_memory))
 
 
@@ -205,13 +207,13 @@ def triu_indices_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.triangle_indices(row, col, offset, upper=True, dtype=dtype, device=device)
+    plan = metas.triu_indices_default(row, col, offset, dtype, device)
     return new_result(plan, rearranging_kernels.triu_indices(cp, row, col, offset, dtype, layout, device, pin_memory))
 
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
+    plan = metas.slice_scatter_default(self.array, src.array, dim, start, end, step)
     self_, src_ = plan.operands
     return new_result(plan, rearranging_kernels.slice_scatter(cp, self_, src_, dim, start, end, step))
 
@@ -227,7 +229,7 @@ def slice_scatter_out(
     step: int,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
+    plan = metas.slice_scatter_default(self.array, src.array, dim, start, end, step)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.slice_scatter(cp, self_, src_, dim, start, end, step), target)
@@ -236,14 +238,14 @@ def slice_scatter_out(
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    plan = rules.selection_overlaid(self.array, src.array, dim, index)
+    plan = metas.select_scatter_default(self.array, src.array, dim, index)
     self_, src_ = plan.operands
     return new_result(plan, rearranging_kernels.select_scatter(cp, self_, src_, dim, index))
 
 
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
-    plan = rules.selection_overlaid(self.array, src.array, dim, index)
+    plan = metas.select_scatter_default(self.array, src.array, dim, index)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.select_scatter(cp, self_, src_, dim, index), target)
@@ -252,14 +254,14 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
+    plan = metas.diagonal_scatter_default(self.array, src.array, offset, dim1, dim2)
     self_, src_ = plan.operands
     return new_result(plan, rearranging_kernels.diagonal_scatter(cp, self_, src_, offset, dim1, dim2))
 
 
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
+    plan = metas.diagonal_scatter_default(self.array, src.array, offset, dim1, dim2)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.diagonal_scatter(cp, self_, src_, offset, dim1, dim2), target)
@@ -268,14 +270,14 @@ def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    plan = rules.padded(self.array, pad, value=value)
+    plan = metas.constant_pad_nd_default(self.array, pad, value)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.constant_pad(cp, self_, pad, value))
 
 
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
-    plan = rules.padded(self.array, pad, value=value)
+    plan = metas.constant_pad_nd_default(self.array, pad, value)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.constant_pad(cp, self_, pad, value), target)
@@ -284,14 +286,14 @@ def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=1)
+    plan = metas.reflection_pad1d_default(self.array, padding)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.reflection_pad(cp, self_, padding))
 
 
 # reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=1)
+    plan = metas.reflection_pad1d_default(self.array, padding)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.reflection_pad(cp, self_, padding), target)
@@ -300,14 +302,14 @@ def reflection_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
 
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=2)
+    plan = metas.reflection_pad2d_default(self.array, padding)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.reflection_pad(cp, self_, padding))
 
 
 # reflection_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=2)
+    plan = metas.reflection_pad2d_default(self.array, padding)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.reflection_pad(cp, self_, padding), target)
@@ -316,14 +318,14 @@ def reflection_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=3)
+    plan = metas.reflection_pad3d_default(self.array, padding)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.reflection_pad(cp, self_, padding))
 
 
 # reflection_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.reflected(self.array, padding, spatial=3)
+    plan = metas.reflection_pad3d_default(self.array, padding)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.reflection_pad(cp, self_, padding), target)
@@ -332,14 +334,14 @@ def reflection_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tenso
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=1)
+    plan = metas.replication_pad1d_default(self.array, padding)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.replication_pad(cp, self_, padding))
 
 
 # replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=1)
+    plan = metas.replication_pad1d_default(self.array, padding)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.replication_pad(cp, self_, padding), target)
@@ -348,14 +350,14 @@ def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=2)
+    plan = metas.replication_pad2d_default(self.array, padding)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.replication_pad(cp, self_, padding))
 
 
 # replication_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=2)
+    plan = metas.replication_pad2d_default(self.array, padding)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.replication_pad(cp, self_, padding), target)
@@ -364,14 +366,14 @@ def replication_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tens
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=3)
+    plan = metas.replication_pad3d_default(self.array, padding)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.replication_pad(cp, self_, padding))
 
 
 # replication_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
-    plan = rules.replicated(self.array, padding, spatial=3)
+    plan = metas.replication_pad3d_default(self.array, padding)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.replication_pad(cp, self_, padding), target)

@@ -7,16 +7,17 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, results_of, rules, wrap_list, wrap_result
+from opwright.abi import Tensor, new_result, results_of, wrap_list, wrap_result
 from opwright_kernels import bins as bins_kernels
 from opwright_kernels import sorting as sorting_kernels
 from opwright_kernels import uniqueness as uniqueness_kernels
 
+from ..metas import sorting as metas
+
 
 # sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
 def sort_default(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.sort(self.array, dim)
-    plan1 = rules.sort(self.array, dim, positions=True)
+    plan0, plan1 = metas.sort_default(self.array, dim)
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.sort(cp, self_, dim, descending), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -25,8 +26,7 @@ def sort_default(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tens
 # sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) ->
 #     (Tensor(a!) values, Tensor(b!) indices)
 def sort_values(self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.sort(self.array, dim)
-    plan1 = rules.sort(self.array, dim, positions=True)
+    plan0, plan1 = metas.sort_default(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -38,8 +38,7 @@ def sort_values(self: Tensor, dim: int, descending: bool, values: Tensor, indice
 
 # sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
 def sort_stable(self: Tensor, stable: bool | None, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.sort(self.array, dim)
-    plan1 = rules.sort(self.array, dim, positions=True)
+    plan0, plan1 = metas.sort_stable(self.array, dim)
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.sort_stable(cp, self_, stable, dim, descending), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -55,8 +54,7 @@ def sort_values_stable(
     values: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.sort(self.array, dim)
-    plan1 = rules.sort(self.array, dim, positions=True)
+    plan0, plan1 = metas.sort_stable(self.array, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -68,8 +66,7 @@ def sort_values_stable(
 
 # topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
 def topk_default(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.topk(self.array, k, dim)
-    plan1 = rules.topk(self.array, k, dim, positions=True)
+    plan0, plan1 = metas.topk_default(self.array, k, dim)
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.topk(cp, self_, k, dim, largest, sorted), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -86,8 +83,7 @@ def topk_values(
     values: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.topk(self.array, k, dim)
-    plan1 = rules.topk(self.array, k, dim, positions=True)
+    plan0, plan1 = metas.topk_default(self.array, k, dim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -99,8 +95,7 @@ def topk_values(
 
 # kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
 def kthvalue_default(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.kthvalue(self.array, k, dim, keepdim)
-    plan1 = rules.kthvalue(self.array, k, dim, keepdim, kind="long")
+    plan0, plan1 = metas.kthvalue_default(self.array, k, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.kthvalue(cp, self_, k, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -116,8 +111,7 @@ def kthvalue_values(
     values: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.kthvalue(self.array, k, dim, keepdim)
-    plan1 = rules.kthvalue(self.array, k, dim, keepdim, kind="long")
+    plan0, plan1 = metas.kthvalue_default(self.array, k, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -129,14 +123,14 @@ def kthvalue_values(
 
 # median(Tensor self) -> Tensor
 def median_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    plan = metas.median_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, sorting_kernels.median(cp, self_))
 
 
 # median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def median_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    plan = metas.median_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(sorting_kernels.median(cp, self_), target)
@@ -145,8 +139,7 @@ def median_out(self: Tensor, out: Tensor) -> Tensor:
 
 # median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan0, plan1 = metas.median_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.median_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -155,8 +148,7 @@ def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 # median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
 #     (Tensor(a!) values, Tensor(b!) indices)
 def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan0, plan1 = metas.median_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -168,14 +160,14 @@ def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, ind
 
 # nanmedian(Tensor self) -> Tensor
 def nanmedian_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    plan = metas.nanmedian_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, sorting_kernels.nanmedian(cp, self_))
 
 
 # nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, accepts="integer floating")
+    plan = metas.nanmedian_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(sorting_kernels.nanmedian(cp, self_), target)
@@ -184,8 +176,7 @@ def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
 
 # nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan0, plan1 = metas.nanmedian_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.nanmedian_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -200,8 +191,7 @@ def nanmedian_dim_values(
     values: Tensor,
     indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
+    plan0, plan1 = metas.nanmedian_dim(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -213,8 +203,7 @@ def nanmedian_dim_values(
 
 # mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
 def mode_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.mode_default(self.array, dim, keepdim)
     (self_,) = plan0.operands
     result0, result1 = results_of(sorting_kernels.mode(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -223,8 +212,7 @@ def mode_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]
 # mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
+    plan0, plan1 = metas.mode_default(self.array, dim, keepdim)
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
@@ -312,7 +300,7 @@ def searchsorted_Tensor(
     sorter: Tensor | None,
 ) -> Tensor:
     sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
+    plan = metas.searchsorted_Tensor(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
     sorted_sequence_, self_, sorter_ = plan.operands
     return new_result(plan, bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_))
 
@@ -329,7 +317,7 @@ def searchsorted_Tensor_out(
     out: Tensor,
 ) -> Tensor:
     sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
+    plan = metas.searchsorted_Tensor(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
     sorted_sequence_, self_, sorter_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
@@ -347,7 +335,7 @@ def searchsorted_Scalar(
     sorter: Tensor | None,
 ) -> Tensor:
     sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
+    plan = metas.searchsorted_Scalar(sorted_sequence.array, self, out_int32, right, side, sorter_)
     sorted_sequence_, self_, sorter_ = plan.operands
     return new_result(plan, bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_))
 
@@ -364,7 +352,7 @@ def searchsorted_Scalar_out(
     out: Tensor,
 ) -> Tensor:
     sorter_ = None if sorter is None else sorter.array
-    plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
+    plan = metas.searchsorted_Scalar(sorted_sequence.array, self, out_int32, right, side, sorter_)
     sorted_sequence_, self_, sorter_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.searchsorted(cp, sorted_sequence_, self_, out_int32, right, side, sorter_), target)
@@ -373,7 +361,7 @@ def searchsorted_Scalar_out(
 
 # bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    plan = rules.bucketize(self.array, boundaries.array, out_int32)
+    plan = metas.bucketize_Tensor(self.array, boundaries.array, out_int32)
     self_, boundaries_ = plan.operands
     return new_result(plan, bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right))
 
@@ -381,7 +369,7 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
 # bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    plan = rules.bucketize(self.array, boundaries.array, out_int32)
+    plan = metas.bucketize_Tensor(self.array, boundaries.array, out_int32)
     self_, boundaries_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right), target)
@@ -390,7 +378,7 @@ def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, righ
 
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    plan = rules.bucketize(self, boundaries.array, out_int32)
+    plan = metas.bucketize_Scalar(self, boundaries.array, out_int32)
     self_, boundaries_ = plan.operands
     return new_result(plan, bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right))
 
@@ -398,7 +386,7 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
 # bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
 #     -> Tensor(a!)
 def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
-    plan = rules.bucketize(self, boundaries.array, out_int32)
+    plan = metas.bucketize_Scalar(self, boundaries.array, out_int32)
     self_, boundaries_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.bucketize(cp, self_, boundaries_, out_int32, right), target)
@@ -413,14 +401,14 @@ def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Te
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
-    plan = rules.histc(self.array, bins, min, max)
+    plan = metas.histc_default(self.array, bins, min, max)
     (self_,) = plan.operands
     return new_result(plan, bins_kernels.histc(cp, self_, bins, min, max))
 
 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins, min, max)
+    plan = metas.histc_default(self.array, bins, min, max)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.histc(cp, self_, bins, min, max), target)
@@ -431,8 +419,7 @@ def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tenso
 #     Tensor bin_edges)
 def histogram_bins_tensor(self: Tensor, bins: Tensor, weight: Tensor | None, density: bool) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins.array, weight_)
-    plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
+    plan0, plan1 = metas.histogram_bins_tensor(self.array, bins.array, weight_)
     self_, bins_, weight_ = plan0.operands
     result0, result1 = results_of(bins_kernels.histogram_between(cp, self_, bins_, weight_, density), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -449,8 +436,7 @@ def histogram_bins_tensor_out(
     bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins.array, weight_)
-    plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
+    plan0, plan1 = metas.histogram_bins_tensor(self.array, bins.array, weight_)
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
     target1 = plan1.target(bin_edges)
@@ -470,8 +456,7 @@ def histogram_bin_ct(
     density: bool,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
-    plan1 = rules.histogram(self.array, bins, weight_, edges=True)
+    plan0, plan1 = metas.histogram_bin_ct(self.array, bins, range, weight_)
     self_, bins_, weight_ = plan0.operands
     result0, result1 = results_of(bins_kernels.histogram(cp, self_, bins_, range, weight_, density), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -489,8 +474,7 @@ def histogram_bin_ct_out(
     bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
-    plan1 = rules.histogram(self.array, bins, weight_, edges=True)
+    plan0, plan1 = metas.histogram_bin_ct(self.array, bins, range, weight_)
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
     target1 = plan1.target(bin_edges)
@@ -523,7 +507,7 @@ def _histogramdd_from_bin_cts_default(
     density: bool,
 ) -> Tensor:
     weight_ = None if weight is None else weight.array
-    plan = rules.grid_counts(self.array, bins, weight_, range)
+    plan = metas._histogramdd_from_bin_cts_default(self.array, bins, range, weight_)
     self_, bins_, weight_ = plan.operands
     return new_result(plan, bins_kernels.grid_counts(cp, self_, bins_, range, weight_, density))
 
@@ -539,7 +523,7 @@ def _histogramdd_from_bin_cts_out(
     out: Tensor,
 ) -> Tensor:
     weight_ = None if weight is None else weight.array
-    plan = rules.grid_counts(self.array, bins, weight_, range)
+    plan = metas._histogramdd_from_bin_cts_default(self.array, bins, range, weight_)
     self_, bins_, weight_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.grid_counts(cp, self_, bins_, range, weight_, density), target)
@@ -555,7 +539,7 @@ def _histogramdd_from_bin_tensors_default(
 ) -> Tensor:
     bins_ = [item.array for item in bins]
     weight_ = None if weight is None else weight.array
-    plan = rules.grid_counts(self.array, bins_, weight_)
+    plan = metas._histogramdd_from_bin_tensors_default(self.array, bins_, weight_)
     self_, bins_, weight_ = plan.operands
     return new_result(plan, bins_kernels.counts_between_edges(cp, self_, bins_, weight_, density))
 
@@ -571,7 +555,7 @@ def _histogramdd_from_bin_tensors_out(
 ) -> Tensor:
     bins_ = [item.array for item in bins]
     weight_ = None if weight is None else weight.array
-    plan = rules.grid_counts(self.array, bins_, weight_)
+    plan = metas._histogramdd_from_bin_tensors_default(self.array, bins_, weight_)
     self_, bins_, weight_ = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.counts_between_edges(cp, self_, bins_, weight_, density), target)

@@ -7,7 +7,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import Tensor, new_result
 from opwright_kernels import airy as airy_kernels
 from opwright_kernels import bessel as bessel_kernels
 from opwright_kernels import bessel_jy as bessel_jy_kernels
@@ -16,17 +16,19 @@ from opwright_kernels import gamma as gamma_kernels
 from opwright_kernels import incomplete_gamma as incomplete_gamma_kernels
 from opwright_kernels import special as special_kernels
 
+from ..metas import special as metas
+
 
 # erf(Tensor self) -> Tensor
 def erf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.erf_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, special_kernels.erf(cp, self_))
 
 
 # erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.erf_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.erf(cp, self_, out=plan.out(target)), target)
@@ -35,7 +37,7 @@ def erf_out(self: Tensor, out: Tensor) -> Tensor:
 
 # erf_(Tensor(a!) self) -> Tensor(a!)
 def erf_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.erf_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(special_kernels.erf(cp, self_, out=plan.out(target)), target)
@@ -44,14 +46,14 @@ def erf_(self: Tensor) -> Tensor:
 
 # erfc(Tensor self) -> Tensor
 def erfc_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.erfc_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, special_kernels.erfc(cp, self_))
 
 
 # erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erfc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.erfc_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.erfc(cp, self_, out=plan.out(target)), target)
@@ -60,7 +62,7 @@ def erfc_out(self: Tensor, out: Tensor) -> Tensor:
 
 # erfc_(Tensor(a!) self) -> Tensor(a!)
 def erfc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.erfc_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(special_kernels.erfc(cp, self_, out=plan.out(target)), target)
@@ -69,14 +71,14 @@ def erfc_(self: Tensor) -> Tensor:
 
 # erfinv(Tensor self) -> Tensor
 def erfinv_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.erfinv_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, special_kernels.erfinv(cp, self_))
 
 
 # erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.erfinv_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.erfinv(cp, self_, out=plan.out(target)), target)
@@ -85,7 +87,7 @@ def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
 
 # erfinv_(Tensor(a!) self) -> Tensor(a!)
 def erfinv_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.erfinv_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(special_kernels.erfinv(cp, self_, out=plan.out(target)), target)
@@ -94,14 +96,14 @@ def erfinv_(self: Tensor) -> Tensor:
 
 # special_erfcx(Tensor self) -> Tensor
 def special_erfcx_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_erfcx_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, special_kernels.erfcx(cp, self_))
 
 
 # special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_erfcx_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.erfcx(cp, self_, out=plan.out(target)), target)
@@ -110,14 +112,14 @@ def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_ndtri(Tensor self) -> Tensor
 def special_ndtri_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_ndtri_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, special_kernels.ndtri(cp, self_))
 
 
 # special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_ndtri_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.ndtri(cp, self_, out=plan.out(target)), target)
@@ -126,14 +128,14 @@ def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_log_ndtr(Tensor self) -> Tensor
 def special_log_ndtr_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_log_ndtr_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, special_kernels.log_ndtr(cp, self_))
 
 
 # special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_log_ndtr_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(special_kernels.log_ndtr(cp, self_, out=plan.out(target)), target)
@@ -142,14 +144,14 @@ def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
 
 # lgamma(Tensor self) -> Tensor
 def lgamma_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.lgamma_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, gamma_kernels.lgamma(cp, self_))
 
 
 # lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.lgamma_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.lgamma(cp, self_, out=plan.out(target)), target)
@@ -158,7 +160,7 @@ def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
 
 # lgamma_(Tensor(a!) self) -> Tensor(a!)
 def lgamma_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.lgamma_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(gamma_kernels.lgamma(cp, self_, out=plan.out(target)), target)
@@ -167,14 +169,14 @@ def lgamma_(self: Tensor) -> Tensor:
 
 # digamma(Tensor self) -> Tensor
 def digamma_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.digamma_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, gamma_kernels.digamma(cp, self_))
 
 
 # digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def digamma_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.digamma_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.digamma(cp, self_, out=plan.out(target)), target)
@@ -183,7 +185,7 @@ def digamma_out(self: Tensor, out: Tensor) -> Tensor:
 
 # digamma_(Tensor(a!) self) -> Tensor(a!)
 def digamma_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.digamma_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(gamma_kernels.digamma(cp, self_, out=plan.out(target)), target)
@@ -192,14 +194,14 @@ def digamma_(self: Tensor) -> Tensor:
 
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
-    plan = rules.polygamma(n, self.array)
+    plan = metas.polygamma_default(n, self.array)
     (self_,) = plan.operands
     return new_result(plan, gamma_kernels.polygamma(cp, n, self_))
 
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.polygamma(n, self.array)
+    plan = metas.polygamma_default(n, self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.polygamma(cp, n, self_, out=plan.out(target)), target)
@@ -208,14 +210,14 @@ def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
 def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_zeta_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, gamma_kernels.zeta(cp, self_, other_))
 
 
 # special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_zeta_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.zeta(cp, self_, other_, out=plan.out(target)), target)
@@ -224,14 +226,14 @@ def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
 def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_zeta_self_scalar(self, other.array)
     self_, other_ = plan.operands
     return new_result(plan, gamma_kernels.zeta(cp, self_, other_))
 
 
 # special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_zeta_self_scalar(self, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.zeta(cp, self_, other_, out=plan.out(target)), target)
@@ -240,14 +242,14 @@ def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tenso
 
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
 def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_zeta_other_scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, gamma_kernels.zeta(cp, self_, other_))
 
 
 # special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_zeta_other_scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.zeta(cp, self_, other_, out=plan.out(target)), target)
@@ -256,14 +258,14 @@ def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tens
 
 # igamma(Tensor self, Tensor other) -> Tensor
 def igamma_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan = metas.igamma_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, incomplete_gamma_kernels.igamma(cp, self_, other_))
 
 
 # igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def igamma_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan = metas.igamma_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(incomplete_gamma_kernels.igamma(cp, self_, other_, out=plan.out(target)), target)
@@ -272,7 +274,7 @@ def igamma_(self: Tensor, other: Tensor) -> Tensor:
 
 # igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def igamma_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan = metas.igamma_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(incomplete_gamma_kernels.igamma(cp, self_, other_, out=plan.out(target)), target)
@@ -281,14 +283,14 @@ def igamma_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # igammac(Tensor self, Tensor other) -> Tensor
 def igammac_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan = metas.igammac_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, incomplete_gamma_kernels.igammac(cp, self_, other_))
 
 
 # igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def igammac_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan = metas.igammac_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(incomplete_gamma_kernels.igammac(cp, self_, other_, out=plan.out(target)), target)
@@ -297,7 +299,7 @@ def igammac_(self: Tensor, other: Tensor) -> Tensor:
 
 # igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def igammac_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="default", accepts="floating")
+    plan = metas.igammac_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(incomplete_gamma_kernels.igammac(cp, self_, other_, out=plan.out(target)), target)
@@ -306,14 +308,14 @@ def igammac_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # i0(Tensor self) -> Tensor
 def i0_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.i0_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i0(cp, self_))
 
 
 # i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def i0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.i0_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i0(cp, self_, out=plan.out(target)), target)
@@ -322,7 +324,7 @@ def i0_out(self: Tensor, out: Tensor) -> Tensor:
 
 # i0_(Tensor(a!) self) -> Tensor(a!)
 def i0_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.i0_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(bessel_kernels.i0(cp, self_, out=plan.out(target)), target)
@@ -331,14 +333,14 @@ def i0_(self: Tensor) -> Tensor:
 
 # special_i0e(Tensor self) -> Tensor
 def special_i0e_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_i0e_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i0e(cp, self_))
 
 
 # special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_i0e_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i0e(cp, self_, out=plan.out(target)), target)
@@ -347,14 +349,14 @@ def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_i1(Tensor self) -> Tensor
 def special_i1_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_i1_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i1(cp, self_))
 
 
 # special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_i1_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i1(cp, self_, out=plan.out(target)), target)
@@ -363,14 +365,14 @@ def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_i1e(Tensor self) -> Tensor
 def special_i1e_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_i1e_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i1e(cp, self_))
 
 
 # special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_i1e_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i1e(cp, self_, out=plan.out(target)), target)
@@ -379,14 +381,14 @@ def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_modified_bessel_i0(Tensor self) -> Tensor
 def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_modified_bessel_i0_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i0(cp, self_))
 
 
 # special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_modified_bessel_i0_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i0(cp, self_, out=plan.out(target)), target)
@@ -395,14 +397,14 @@ def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_modified_bessel_i1(Tensor self) -> Tensor
 def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_modified_bessel_i1_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.i1(cp, self_))
 
 
 # special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_modified_bessel_i1_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.i1(cp, self_, out=plan.out(target)), target)
@@ -411,14 +413,14 @@ def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_airy_ai(Tensor x) -> Tensor
 def special_airy_ai_default(x: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_airy_ai_default(x.array)
     (x_,) = plan.operands
     return new_result(plan, airy_kernels.airy_ai(cp, x_))
 
 
 # special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
 def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_airy_ai_default(x.array)
     (x_,) = plan.operands
     target = plan.target(out)
     plan.store(airy_kernels.airy_ai(cp, x_, out=plan.out(target)), target)
@@ -427,14 +429,14 @@ def special_airy_ai_out(x: Tensor, out: Tensor) -> Tensor:
 
 # special_bessel_j0(Tensor self) -> Tensor
 def special_bessel_j0_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_bessel_j0_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_jy_kernels.bessel_j0(cp, self_))
 
 
 # special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_bessel_j0_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_jy_kernels.bessel_j0(cp, self_, out=plan.out(target)), target)
@@ -443,14 +445,14 @@ def special_bessel_j0_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_bessel_j1(Tensor self) -> Tensor
 def special_bessel_j1_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_bessel_j1_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_jy_kernels.bessel_j1(cp, self_))
 
 
 # special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_bessel_j1_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_jy_kernels.bessel_j1(cp, self_, out=plan.out(target)), target)
@@ -459,14 +461,14 @@ def special_bessel_j1_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_bessel_y0(Tensor self) -> Tensor
 def special_bessel_y0_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_bessel_y0_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_jy_kernels.bessel_y0(cp, self_))
 
 
 # special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_bessel_y0_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_jy_kernels.bessel_y0(cp, self_, out=plan.out(target)), target)
@@ -475,14 +477,14 @@ def special_bessel_y0_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_bessel_y1(Tensor self) -> Tensor
 def special_bessel_y1_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_bessel_y1_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_jy_kernels.bessel_y1(cp, self_))
 
 
 # special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_bessel_y1_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_jy_kernels.bessel_y1(cp, self_, out=plan.out(target)), target)
@@ -491,14 +493,14 @@ def special_bessel_y1_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_modified_bessel_k0(Tensor self) -> Tensor
 def special_modified_bessel_k0_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_modified_bessel_k0_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.modified_bessel_k0(cp, self_))
 
 
 # special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_modified_bessel_k0_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.modified_bessel_k0(cp, self_, out=plan.out(target)), target)
@@ -507,14 +509,14 @@ def special_modified_bessel_k0_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_modified_bessel_k1(Tensor self) -> Tensor
 def special_modified_bessel_k1_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_modified_bessel_k1_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, bessel_kernels.modified_bessel_k1(cp, self_))
 
 
 # special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_modified_bessel_k1_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.modified_bessel_k1(cp, self_, out=plan.out(target)), target)
@@ -523,14 +525,14 @@ def special_modified_bessel_k1_out(self: Tensor, out: Tensor) -> Tensor:
 
 # special_scaled_modified_bessel_k0(Tensor x) -> Tensor
 def special_scaled_modified_bessel_k0_default(x: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_scaled_modified_bessel_k0_default(x.array)
     (x_,) = plan.operands
     return new_result(plan, bessel_kernels.scaled_modified_bessel_k0(cp, x_))
 
 
 # special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
 def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_scaled_modified_bessel_k0_default(x.array)
     (x_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.scaled_modified_bessel_k0(cp, x_, out=plan.out(target)), target)
@@ -539,14 +541,14 @@ def special_scaled_modified_bessel_k0_out(x: Tensor, out: Tensor) -> Tensor:
 
 # special_scaled_modified_bessel_k1(Tensor x) -> Tensor
 def special_scaled_modified_bessel_k1_default(x: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_scaled_modified_bessel_k1_default(x.array)
     (x_,) = plan.operands
     return new_result(plan, bessel_kernels.scaled_modified_bessel_k1(cp, x_))
 
 
 # special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
 def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_scaled_modified_bessel_k1_default(x.array)
     (x_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_kernels.scaled_modified_bessel_k1(cp, x_, out=plan.out(target)), target)
@@ -555,14 +557,14 @@ def special_scaled_modified_bessel_k1_out(x: Tensor, out: Tensor) -> Tensor:
 
 # special_spherical_bessel_j0(Tensor x) -> Tensor
 def special_spherical_bessel_j0_default(x: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_spherical_bessel_j0_default(x.array)
     (x_,) = plan.operands
     return new_result(plan, bessel_jy_kernels.spherical_bessel_j0(cp, x_))
 
 
 # special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)
 def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(x.array, kind="int_to_float", accepts="float32 float64")
+    plan = metas.special_spherical_bessel_j0_default(x.array)
     (x_,) = plan.operands
     target = plan.target(out)
     plan.store(bessel_jy_kernels.spherical_bessel_j0(cp, x_, out=plan.out(target)), target)
@@ -571,14 +573,14 @@ def special_spherical_bessel_j0_out(x: Tensor, out: Tensor) -> Tensor:
 
 # logit(Tensor self, float? eps=None) -> Tensor
 def logit_default(self: Tensor, eps: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.logit_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.logit(cp, self_, eps))
 
 
 # logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
 def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.logit_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.logit(cp, self_, eps, out=plan.out(target)), target)
@@ -587,7 +589,7 @@ def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
 
 # logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
 def logit_(self: Tensor, eps: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.logit_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.logit(cp, self_, eps, out=plan.out(target)), target)
@@ -596,14 +598,14 @@ def logit_(self: Tensor, eps: float | None) -> Tensor:
 
 # sinc(Tensor self) -> Tensor
 def sinc_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.sinc_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.sinc(cp, self_))
 
 
 # sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.sinc_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.sinc(cp, self_), target)
@@ -612,7 +614,7 @@ def sinc_out(self: Tensor, out: Tensor) -> Tensor:
 
 # sinc_(Tensor(a!) self) -> Tensor(a!)
 def sinc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.sinc_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.sinc(cp, self_), target)
@@ -621,14 +623,14 @@ def sinc_(self: Tensor) -> Tensor:
 
 # special_entr(Tensor self) -> Tensor
 def special_entr_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_entr_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.entr(cp, self_))
 
 
 # special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_entr_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.entr(cp, self_), target)
@@ -637,14 +639,14 @@ def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
 
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor
 def xlogy_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+    plan = metas.xlogy_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.xlogy(cp, self_, other_))
 
 
 # xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def xlogy__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+    plan = metas.xlogy_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.xlogy(cp, self_, other_), target)
@@ -653,7 +655,7 @@ def xlogy__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def xlogy_OutTensor(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+    plan = metas.xlogy_Tensor(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlogy(cp, self_, other_), target)
@@ -662,14 +664,14 @@ def xlogy_OutTensor(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
 def xlogy_Scalar_Self(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
+    plan = metas.xlogy_Scalar_Self(self, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.xlogy(cp, self_, other_))
 
 
 # xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def xlogy_OutScalar_Self(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
+    plan = metas.xlogy_Scalar_Self(self, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlogy(cp, self_, other_), target)
@@ -678,14 +680,14 @@ def xlogy_OutScalar_Self(self: Any, other: Tensor, out: Tensor) -> Tensor:
 
 # xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor
 def xlogy_Scalar_Other(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+    plan = metas.xlogy_Scalar_Other(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.xlogy(cp, self_, other_))
 
 
 # xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def xlogy__Scalar_Other(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+    plan = metas.xlogy_Scalar_Other(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.xlogy(cp, self_, other_), target)
@@ -694,7 +696,7 @@ def xlogy__Scalar_Other(self: Tensor, other: Any) -> Tensor:
 
 # xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def xlogy_OutScalar_Other(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+    plan = metas.xlogy_Scalar_Other(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlogy(cp, self_, other_), target)
@@ -703,14 +705,14 @@ def xlogy_OutScalar_Other(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # special_xlog1py(Tensor self, Tensor other) -> Tensor
 def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_xlog1py_default(self.array, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.xlog1py(cp, self_, other_))
 
 
 # special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_xlog1py_default(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlog1py(cp, self_, other_), target)
@@ -719,14 +721,14 @@ def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
 def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_xlog1py_self_scalar(self, other.array)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.xlog1py(cp, self_, other_))
 
 
 # special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
+    plan = metas.special_xlog1py_self_scalar(self, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlog1py(cp, self_, other_), target)
@@ -735,14 +737,14 @@ def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Te
 
 # special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
 def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+    plan = metas.special_xlog1py_other_scalar(self.array, other)
     self_, other_ = plan.operands
     return new_result(plan, elementary_kernels.xlog1py(cp, self_, other_))
 
 
 # special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+    plan = metas.special_xlog1py_other_scalar(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.xlog1py(cp, self_, other_), target)

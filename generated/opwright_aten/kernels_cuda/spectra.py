@@ -5,20 +5,22 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import Tensor, new_result
 from opwright_kernels import spectra as spectra_kernels
+
+from ..metas import spectra as metas
 
 
 # _fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor
 def _fft_r2c_default(self: Tensor, dim: list[int], normalization: int, onesided: bool) -> Tensor:
-    plan = rules.spectrum_of_real(self.array, dim, onesided)
+    plan = metas._fft_r2c_default(self.array, dim, onesided)
     (self_,) = plan.operands
     return new_result(plan, spectra_kernels.transform_real(cp, self_, dim, normalization, onesided))
 
 
 # _fft_r2c.out(Tensor self, int[] dim, int normalization, bool onesided, *, Tensor(a!) out) -> Tensor(a!)
 def _fft_r2c_out(self: Tensor, dim: list[int], normalization: int, onesided: bool, out: Tensor) -> Tensor:
-    plan = rules.spectrum_of_real(self.array, dim, onesided)
+    plan = metas._fft_r2c_default(self.array, dim, onesided)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(spectra_kernels.transform_real(cp, self_, dim, normalization, onesided), target)
@@ -27,14 +29,14 @@ def _fft_r2c_out(self: Tensor, dim: list[int], normalization: int, onesided: boo
 
 # _fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor
 def _fft_c2r_default(self: Tensor, dim: list[int], normalization: int, last_dim_size: int) -> Tensor:
-    plan = rules.real_of_spectrum(self.array, dim, last_dim_size)
+    plan = metas._fft_c2r_default(self.array, dim, last_dim_size)
     (self_,) = plan.operands
     return new_result(plan, spectra_kernels.transform_to_real(cp, self_, dim, normalization, last_dim_size))
 
 
 # _fft_c2r.out(Tensor self, int[] dim, int normalization, SymInt last_dim_size, *, Tensor(a!) out) -> Tensor(a!)
 def _fft_c2r_out(self: Tensor, dim: list[int], normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
-    plan = rules.real_of_spectrum(self.array, dim, last_dim_size)
+    plan = metas._fft_c2r_default(self.array, dim, last_dim_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(spectra_kernels.transform_to_real(cp, self_, dim, normalization, last_dim_size), target)
@@ -43,14 +45,14 @@ def _fft_c2r_out(self: Tensor, dim: list[int], normalization: int, last_dim_size
 
 # _fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor
 def _fft_c2c_default(self: Tensor, dim: list[int], normalization: int, forward: bool) -> Tensor:
-    plan = rules.spectrum(self.array, dim)
+    plan = metas._fft_c2c_default(self.array, dim)
     (self_,) = plan.operands
     return new_result(plan, spectra_kernels.transform_complex(cp, self_, dim, normalization, forward))
 
 
 # _fft_c2c.out(Tensor self, SymInt[] dim, int normalization, bool forward, *, Tensor(a!) out) -> Tensor(a!)
 def _fft_c2c_out(self: Tensor, dim: list[int], normalization: int, forward: bool, out: Tensor) -> Tensor:
-    plan = rules.spectrum(self.array, dim)
+    plan = metas._fft_c2c_default(self.array, dim)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(spectra_kernels.transform_complex(cp, self_, dim, normalization, forward), target)

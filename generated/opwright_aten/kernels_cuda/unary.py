@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, dtypes, name_kernel, new_result, plain_dtypes, results_of, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, results_of, ufunc_shim
 from opwright_kernels import activations as activations_kernels
 from opwright_kernels import arithmetic as arithmetic_kernels
 from opwright_kernels import elementary as elementary_kernels
+
+from ..metas import unary as metas
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_FC = plain_dtypes("fc")
@@ -19,7 +21,7 @@ DTYPES_IUFC = plain_dtypes("iufc")
 # neg(Tensor self) -> Tensor
 def neg_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        plan = metas.neg_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.negative(self_))
     except Exception as error:
@@ -27,29 +29,13 @@ def neg_default(self: Tensor) -> Tensor:
         raise
 
 
-# neg_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def neg_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_IUFC:
-        return neg_default(self)
-    try:
-        result = cp.negative(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return neg_default(self)
+neg_default_dense = ufunc_shim(neg_default, cp.negative, "T", "iufc", DENSE_CUDA)
 
 
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        plan = metas.neg_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.negative(self_, out=plan.out(target)), target)
@@ -62,7 +48,7 @@ def neg_out(self: Tensor, out: Tensor) -> Tensor:
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        plan = metas.neg_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.negative(self_, out=plan.out(target)), target)
@@ -89,7 +75,7 @@ def neg__dense(self: Tensor) -> Tensor:
 # abs(Tensor self) -> Tensor
 def abs_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        plan = metas.abs_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.absolute(self_))
     except Exception as error:
@@ -121,7 +107,7 @@ def abs_default_dense(self: Tensor) -> Tensor:
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def abs_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        plan = metas.abs_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.absolute(self_, out=plan.out(target)), target)
@@ -134,7 +120,7 @@ def abs_out(self: Tensor, out: Tensor) -> Tensor:
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        plan = metas.abs_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.absolute(self_, out=plan.out(target)), target)
@@ -161,7 +147,7 @@ def abs__dense(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.exp_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.exp(self_))
     except Exception as error:
@@ -193,7 +179,7 @@ def exp_default_dense(self: Tensor) -> Tensor:
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.exp_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.exp(self_, out=plan.out(target)), target)
@@ -206,7 +192,7 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.exp_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.exp(self_, out=plan.out(target)), target)
@@ -233,7 +219,7 @@ def exp__dense(self: Tensor) -> Tensor:
 # expm1(Tensor self) -> Tensor
 def expm1_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.expm1_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.expm1(self_))
     except Exception as error:
@@ -265,7 +251,7 @@ def expm1_default_dense(self: Tensor) -> Tensor:
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def expm1_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.expm1_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.expm1(self_, out=plan.out(target)), target)
@@ -278,7 +264,7 @@ def expm1_out(self: Tensor, out: Tensor) -> Tensor:
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.expm1_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.expm1(self_, out=plan.out(target)), target)
@@ -305,7 +291,7 @@ def expm1__dense(self: Tensor) -> Tensor:
 # log(Tensor self) -> Tensor
 def log_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.log(self_))
     except Exception as error:
@@ -337,7 +323,7 @@ def log_default_dense(self: Tensor) -> Tensor:
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.log(self_, out=plan.out(target)), target)
@@ -350,7 +336,7 @@ def log_out(self: Tensor, out: Tensor) -> Tensor:
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.log(self_, out=plan.out(target)), target)
@@ -377,7 +363,7 @@ def log__dense(self: Tensor) -> Tensor:
 # log1p(Tensor self) -> Tensor
 def log1p_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log1p_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.log1p(self_))
     except Exception as error:
@@ -409,7 +395,7 @@ def log1p_default_dense(self: Tensor) -> Tensor:
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log1p_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log1p_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.log1p(self_, out=plan.out(target)), target)
@@ -422,7 +408,7 @@ def log1p_out(self: Tensor, out: Tensor) -> Tensor:
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log1p_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.log1p(self_, out=plan.out(target)), target)
@@ -449,7 +435,7 @@ def log1p__dense(self: Tensor) -> Tensor:
 # log2(Tensor self) -> Tensor
 def log2_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log2_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.log2(self_))
     except Exception as error:
@@ -481,7 +467,7 @@ def log2_default_dense(self: Tensor) -> Tensor:
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log2_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.log2(self_, out=plan.out(target)), target)
@@ -494,7 +480,7 @@ def log2_out(self: Tensor, out: Tensor) -> Tensor:
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log2_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.log2(self_, out=plan.out(target)), target)
@@ -521,7 +507,7 @@ def log2__dense(self: Tensor) -> Tensor:
 # sqrt(Tensor self) -> Tensor
 def sqrt_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sqrt_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.sqrt(self_))
     except Exception as error:
@@ -553,7 +539,7 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sqrt_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.sqrt(self_, out=plan.out(target)), target)
@@ -566,7 +552,7 @@ def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sqrt_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.sqrt(self_, out=plan.out(target)), target)
@@ -593,7 +579,7 @@ def sqrt__dense(self: Tensor) -> Tensor:
 # sin(Tensor self) -> Tensor
 def sin_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sin_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.sin(self_))
     except Exception as error:
@@ -625,7 +611,7 @@ def sin_default_dense(self: Tensor) -> Tensor:
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sin_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.sin(self_, out=plan.out(target)), target)
@@ -638,7 +624,7 @@ def sin_out(self: Tensor, out: Tensor) -> Tensor:
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sin_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.sin(self_, out=plan.out(target)), target)
@@ -665,7 +651,7 @@ def sin__dense(self: Tensor) -> Tensor:
 # cos(Tensor self) -> Tensor
 def cos_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cos_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.cos(self_))
     except Exception as error:
@@ -697,7 +683,7 @@ def cos_default_dense(self: Tensor) -> Tensor:
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cos_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cos_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.cos(self_, out=plan.out(target)), target)
@@ -710,7 +696,7 @@ def cos_out(self: Tensor, out: Tensor) -> Tensor:
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cos_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.cos(self_, out=plan.out(target)), target)
@@ -737,7 +723,7 @@ def cos__dense(self: Tensor) -> Tensor:
 # tan(Tensor self) -> Tensor
 def tan_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tan_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.tan(self_))
     except Exception as error:
@@ -769,7 +755,7 @@ def tan_default_dense(self: Tensor) -> Tensor:
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tan_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.tan(self_, out=plan.out(target)), target)
@@ -782,7 +768,7 @@ def tan_out(self: Tensor, out: Tensor) -> Tensor:
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tan_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.tan(self_, out=plan.out(target)), target)
@@ -809,7 +795,7 @@ def tan__dense(self: Tensor) -> Tensor:
 # tanh(Tensor self) -> Tensor
 def tanh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tanh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.tanh(self_))
     except Exception as error:
@@ -841,7 +827,7 @@ def tanh_default_dense(self: Tensor) -> Tensor:
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tanh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tanh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.tanh(self_, out=plan.out(target)), target)
@@ -854,7 +840,7 @@ def tanh_out(self: Tensor, out: Tensor) -> Tensor:
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.tanh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.tanh(self_, out=plan.out(target)), target)
@@ -881,7 +867,7 @@ def tanh__dense(self: Tensor) -> Tensor:
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.reciprocal_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.reciprocal(self_))
     except Exception as error:
@@ -913,7 +899,7 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.reciprocal_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
@@ -926,7 +912,7 @@ def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.reciprocal_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
@@ -952,14 +938,14 @@ def reciprocal__dense(self: Tensor) -> Tensor:
 
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.rsqrt_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.reciprocal_root(cp, self_))
 
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.rsqrt_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.reciprocal_root(cp, self_, out=plan.out(target)), target)
@@ -968,7 +954,7 @@ def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.rsqrt_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.reciprocal_root(cp, self_, out=plan.out(target)), target)
@@ -977,14 +963,14 @@ def rsqrt_(self: Tensor) -> Tensor:
 
 # sigmoid(Tensor self) -> Tensor
 def sigmoid_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.sigmoid_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.sigmoid(cp, self_))
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.sigmoid_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.sigmoid(cp, self_, out=plan.out(target)), target)
@@ -993,7 +979,7 @@ def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
 
 # sigmoid_(Tensor(a!) self) -> Tensor(a!)
 def sigmoid_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.sigmoid_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sigmoid(cp, self_, out=plan.out(target)), target)
@@ -1003,7 +989,7 @@ def sigmoid_(self: Tensor) -> Tensor:
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.floor_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.floor(self_))
     except Exception as error:
@@ -1035,7 +1021,7 @@ def floor_default_dense(self: Tensor) -> Tensor:
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def floor_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.floor_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.floor(self_, out=plan.out(target)), target)
@@ -1048,7 +1034,7 @@ def floor_out(self: Tensor, out: Tensor) -> Tensor:
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.floor_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.floor(self_, out=plan.out(target)), target)
@@ -1075,7 +1061,7 @@ def floor__dense(self: Tensor) -> Tensor:
 # ceil(Tensor self) -> Tensor
 def ceil_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.ceil_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.ceil(self_))
     except Exception as error:
@@ -1107,7 +1093,7 @@ def ceil_default_dense(self: Tensor) -> Tensor:
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.ceil_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.ceil(self_, out=plan.out(target)), target)
@@ -1120,7 +1106,7 @@ def ceil_out(self: Tensor, out: Tensor) -> Tensor:
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.ceil_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.ceil(self_, out=plan.out(target)), target)
@@ -1147,7 +1133,7 @@ def ceil__dense(self: Tensor) -> Tensor:
 # trunc(Tensor self) -> Tensor
 def trunc_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.trunc_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.trunc(self_))
     except Exception as error:
@@ -1179,7 +1165,7 @@ def trunc_default_dense(self: Tensor) -> Tensor:
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trunc_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.trunc_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.trunc(self_, out=plan.out(target)), target)
@@ -1192,7 +1178,7 @@ def trunc_out(self: Tensor, out: Tensor) -> Tensor:
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, accepts="integer floating")
+        plan = metas.trunc_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.trunc(self_, out=plan.out(target)), target)
@@ -1218,14 +1204,14 @@ def trunc__dense(self: Tensor) -> Tensor:
 
 # round(Tensor self) -> Tensor
 def round_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.round_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.round_half_even(cp, self_))
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def round_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.round_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.round_half_even(cp, self_, out=plan.out(target)), target)
@@ -1234,7 +1220,7 @@ def round_out(self: Tensor, out: Tensor) -> Tensor:
 
 # round_(Tensor(a!) self) -> Tensor(a!)
 def round__default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.round_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.round_half_even(cp, self_, out=plan.out(target)), target)
@@ -1243,14 +1229,14 @@ def round__default(self: Tensor) -> Tensor:
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
 def round_decimals(self: Tensor, decimals: int) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.round_decimals(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.round_to_decimals(cp, self_, decimals))
 
 
 # round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
 def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.round_decimals(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.round_to_decimals(cp, self_, decimals, out=plan.out(target)), target)
@@ -1259,7 +1245,7 @@ def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
 
 # round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)
 def round__decimals(self: Tensor, decimals: int) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.round_decimals(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.round_to_decimals(cp, self_, decimals, out=plan.out(target)), target)
@@ -1268,14 +1254,14 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
 
 # sign(Tensor self) -> Tensor
 def sign_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
+    plan = metas.sign_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.sign(cp, self_))
 
 
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sign_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
+    plan = metas.sign_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.sign(cp, self_, out=plan.out(target)), target)
@@ -1284,7 +1270,7 @@ def sign_out(self: Tensor, out: Tensor) -> Tensor:
 
 # sign_(Tensor(a!) self) -> Tensor(a!)
 def sign_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer floating")
+    plan = metas.sign_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.sign(cp, self_, out=plan.out(target)), target)
@@ -1294,7 +1280,7 @@ def sign_(self: Tensor) -> Tensor:
 # asin(Tensor self) -> Tensor
 def asin_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asin_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arcsin(self_))
     except Exception as error:
@@ -1326,7 +1312,7 @@ def asin_default_dense(self: Tensor) -> Tensor:
 # asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asin_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asin_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arcsin(self_, out=plan.out(target)), target)
@@ -1339,7 +1325,7 @@ def asin_out(self: Tensor, out: Tensor) -> Tensor:
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asin_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arcsin(self_, out=plan.out(target)), target)
@@ -1366,7 +1352,7 @@ def asin__dense(self: Tensor) -> Tensor:
 # acos(Tensor self) -> Tensor
 def acos_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acos_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arccos(self_))
     except Exception as error:
@@ -1398,7 +1384,7 @@ def acos_default_dense(self: Tensor) -> Tensor:
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acos_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acos_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arccos(self_, out=plan.out(target)), target)
@@ -1411,7 +1397,7 @@ def acos_out(self: Tensor, out: Tensor) -> Tensor:
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acos_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arccos(self_, out=plan.out(target)), target)
@@ -1438,7 +1424,7 @@ def acos__dense(self: Tensor) -> Tensor:
 # atan(Tensor self) -> Tensor
 def atan_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atan_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arctan(self_))
     except Exception as error:
@@ -1470,7 +1456,7 @@ def atan_default_dense(self: Tensor) -> Tensor:
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atan_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atan_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arctan(self_, out=plan.out(target)), target)
@@ -1483,7 +1469,7 @@ def atan_out(self: Tensor, out: Tensor) -> Tensor:
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atan_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arctan(self_, out=plan.out(target)), target)
@@ -1510,7 +1496,7 @@ def atan__dense(self: Tensor) -> Tensor:
 # sinh(Tensor self) -> Tensor
 def sinh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sinh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.sinh(self_))
     except Exception as error:
@@ -1542,7 +1528,7 @@ def sinh_default_dense(self: Tensor) -> Tensor:
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sinh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.sinh(self_, out=plan.out(target)), target)
@@ -1555,7 +1541,7 @@ def sinh_out(self: Tensor, out: Tensor) -> Tensor:
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.sinh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.sinh(self_, out=plan.out(target)), target)
@@ -1582,7 +1568,7 @@ def sinh__dense(self: Tensor) -> Tensor:
 # cosh(Tensor self) -> Tensor
 def cosh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cosh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.cosh(self_))
     except Exception as error:
@@ -1614,7 +1600,7 @@ def cosh_default_dense(self: Tensor) -> Tensor:
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cosh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cosh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.cosh(self_, out=plan.out(target)), target)
@@ -1627,7 +1613,7 @@ def cosh_out(self: Tensor, out: Tensor) -> Tensor:
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.cosh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.cosh(self_, out=plan.out(target)), target)
@@ -1654,7 +1640,7 @@ def cosh__dense(self: Tensor) -> Tensor:
 # asinh(Tensor self) -> Tensor
 def asinh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asinh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arcsinh(self_))
     except Exception as error:
@@ -1686,7 +1672,7 @@ def asinh_default_dense(self: Tensor) -> Tensor:
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asinh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asinh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arcsinh(self_, out=plan.out(target)), target)
@@ -1699,7 +1685,7 @@ def asinh_out(self: Tensor, out: Tensor) -> Tensor:
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.asinh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arcsinh(self_, out=plan.out(target)), target)
@@ -1726,7 +1712,7 @@ def asinh__dense(self: Tensor) -> Tensor:
 # acosh(Tensor self) -> Tensor
 def acosh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acosh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arccosh(self_))
     except Exception as error:
@@ -1758,7 +1744,7 @@ def acosh_default_dense(self: Tensor) -> Tensor:
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acosh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acosh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arccosh(self_, out=plan.out(target)), target)
@@ -1771,7 +1757,7 @@ def acosh_out(self: Tensor, out: Tensor) -> Tensor:
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.acosh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arccosh(self_, out=plan.out(target)), target)
@@ -1798,7 +1784,7 @@ def acosh__dense(self: Tensor) -> Tensor:
 # atanh(Tensor self) -> Tensor
 def atanh_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atanh_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.arctanh(self_))
     except Exception as error:
@@ -1830,7 +1816,7 @@ def atanh_default_dense(self: Tensor) -> Tensor:
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atanh_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atanh_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.arctanh(self_, out=plan.out(target)), target)
@@ -1843,7 +1829,7 @@ def atanh_out(self: Tensor, out: Tensor) -> Tensor:
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.atanh_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.arctanh(self_, out=plan.out(target)), target)
@@ -1869,14 +1855,14 @@ def atanh__dense(self: Tensor) -> Tensor:
 
 # exp2(Tensor self) -> Tensor
 def exp2_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.exp2_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.exp2(cp, self_))
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp2_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.exp2_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.exp2(cp, self_, out=plan.out(target)), target)
@@ -1885,7 +1871,7 @@ def exp2_out(self: Tensor, out: Tensor) -> Tensor:
 
 # exp2_(Tensor(a!) self) -> Tensor(a!)
 def exp2_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
+    plan = metas.exp2_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.exp2(cp, self_, out=plan.out(target)), target)
@@ -1895,7 +1881,7 @@ def exp2_(self: Tensor) -> Tensor:
 # log10(Tensor self) -> Tensor
 def log10_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log10_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.log10(self_))
     except Exception as error:
@@ -1927,7 +1913,7 @@ def log10_default_dense(self: Tensor) -> Tensor:
 # log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log10_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log10_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.log10(self_, out=plan.out(target)), target)
@@ -1940,7 +1926,7 @@ def log10_out(self: Tensor, out: Tensor) -> Tensor:
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.log10_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.log10(self_, out=plan.out(target)), target)
@@ -1967,7 +1953,7 @@ def log10__dense(self: Tensor) -> Tensor:
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.deg2rad_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.multiply(self_, 0.017453292519943295))
     except Exception as error:
@@ -1997,7 +1983,7 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.deg2rad_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
@@ -2010,7 +1996,7 @@ def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.deg2rad_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
@@ -2037,7 +2023,7 @@ def deg2rad__dense(self: Tensor) -> Tensor:
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.rad2deg_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, cp.multiply(self_, 57.29577951308232))
     except Exception as error:
@@ -2067,7 +2053,7 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.rad2deg_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(cp.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
@@ -2080,7 +2066,7 @@ def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        plan = metas.rad2deg_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(cp.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
@@ -2106,14 +2092,14 @@ def rad2deg__dense(self: Tensor) -> Tensor:
 
 # frac(Tensor self) -> Tensor
 def frac_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.frac_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.fractional_part(cp, self_))
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def frac_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.frac_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.fractional_part(cp, self_, out=plan.out(target)), target)
@@ -2122,7 +2108,7 @@ def frac_out(self: Tensor, out: Tensor) -> Tensor:
 
 # frac_(Tensor(a!) self) -> Tensor(a!)
 def frac_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = metas.frac_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.fractional_part(cp, self_, out=plan.out(target)), target)
@@ -2131,14 +2117,14 @@ def frac_(self: Tensor) -> Tensor:
 
 # sgn(Tensor self) -> Tensor
 def sgn_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.sgn_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.sgn(cp, self_))
 
 
 # sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sgn_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.sgn_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.sgn(cp, self_, out=plan.out(target)), target)
@@ -2147,7 +2133,7 @@ def sgn_out(self: Tensor, out: Tensor) -> Tensor:
 
 # sgn_(Tensor(a!) self) -> Tensor(a!)
 def sgn_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.sgn_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.sgn(cp, self_, out=plan.out(target)), target)
@@ -2156,14 +2142,14 @@ def sgn_(self: Tensor) -> Tensor:
 
 # angle(Tensor self) -> Tensor
 def angle_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
+    plan = metas.angle_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.angle(cp, self_))
 
 
 # angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def angle_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
+    plan = metas.angle_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.angle(cp, self_, out=plan.out(target)), target)
@@ -2172,14 +2158,14 @@ def angle_out(self: Tensor, out: Tensor) -> Tensor:
 
 # _conj_physical(Tensor self) -> Tensor
 def _conj_physical_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas._conj_physical_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.conjugate(cp, self_))
 
 
 # _conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas._conj_physical_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.conjugate(cp, self_), target)
@@ -2188,14 +2174,14 @@ def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
 def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
+    plan = metas.nan_to_num_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, elementary_kernels.nan_to_num(cp, self_, nan, posinf, neginf))
 
 
 # nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)
 def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
+    plan = metas.nan_to_num_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.nan_to_num(cp, self_, nan, posinf, neginf), target)
@@ -2204,7 +2190,7 @@ def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf
 
 # nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)
 def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="no_opmath")
+    plan = metas.nan_to_num_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.nan_to_num(cp, self_, nan, posinf, neginf), target)
@@ -2213,7 +2199,7 @@ def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: f
 
 # conj_physical_(Tensor(a!) self) -> Tensor(a!)
 def conj_physical_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.conj_physical_(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(elementary_kernels.conjugate(cp, self_), target)
@@ -2222,7 +2208,7 @@ def conj_physical_(self: Tensor) -> Tensor:
 
 # conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
+    plan = metas.conj_physical_out(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.conjugate(cp, self_), target)
@@ -2231,14 +2217,14 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
 
 # complex(Tensor real, Tensor imag) -> Tensor
 def complex_default(real: Tensor, imag: Tensor) -> Tensor:
-    plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
+    plan = metas.complex_default(real.array, imag.array)
     real_, imag_ = plan.operands
     return new_result(plan, elementary_kernels.complex_of_parts(cp, real_, imag_))
 
 
 # complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)
 def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
-    plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
+    plan = metas.complex_default(real.array, imag.array)
     real_, imag_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.complex_of_parts(cp, real_, imag_), target)
@@ -2247,14 +2233,14 @@ def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
 
 # polar(Tensor abs, Tensor angle) -> Tensor
 def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
-    plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
+    plan = metas.polar_default(abs.array, angle.array)
     abs_, angle_ = plan.operands
     return new_result(plan, elementary_kernels.complex_of_polar(cp, abs_, angle_))
 
 
 # polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)
 def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
-    plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
+    plan = metas.polar_default(abs.array, angle.array)
     abs_, angle_ = plan.operands
     target = plan.target(out)
     plan.store(elementary_kernels.complex_of_polar(cp, abs_, angle_), target)
@@ -2263,14 +2249,14 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.relu_default(self.array)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.relu(cp, self_))
 
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.relu_default(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.relu(cp, self_, out=plan.out(target)), target)
@@ -2279,7 +2265,7 @@ def relu_out(self: Tensor, out: Tensor) -> Tensor:
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = metas.relu_default(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.relu(cp, self_, out=plan.out(target)), target)
@@ -2288,8 +2274,7 @@ def relu_(self: Tensor) -> Tensor:
 
 # frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
 def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    plan0, plan1 = metas.frexp_Tensor(self.array)
     (self_,) = plan0.operands
     result0, result1 = results_of(elementary_kernels.mantissa_and_exponent(cp, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
@@ -2298,8 +2283,7 @@ def frexp_Tensor(self: Tensor) -> tuple[Tensor, Tensor]:
 # frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
 #     exponent)
 def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
-    plan1 = rules.pointwise(self.array, dtype=dtypes.int32, accepts="floating")
+    plan0, plan1 = metas.frexp_Tensor(self.array)
     (self_,) = plan0.operands
     target0 = plan0.target(mantissa)
     target1 = plan1.target(exponent)
@@ -2311,14 +2295,14 @@ def frexp_Tensor_out(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
+    plan = metas.gelu_default(self.array, approximate)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.gelu(cp, self_, approximate))
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
+    plan = metas.gelu_default(self.array, approximate)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.gelu(cp, self_, approximate, out=plan.out(target)), target)
@@ -2327,7 +2311,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.gelu(self.array, approximate)
+    plan = metas.gelu_default(self.array, approximate)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.gelu(cp, self_, approximate, out=plan.out(target)), target)

@@ -5,20 +5,22 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, new_result, rules
+from opwright.abi import Tensor, new_result
 from opwright_kernels import upsampling as upsampling_kernels
+
+from ..metas import upsampling as metas
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan = metas.upsample_nearest1d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest(cp, self_, output_size, scales))
 
 
 # upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
 def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan = metas.upsample_nearest1d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales), target)
@@ -32,7 +34,7 @@ def upsample_nearest2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas.upsample_nearest2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_h, scales_w))
 
@@ -46,7 +48,7 @@ def upsample_nearest2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas.upsample_nearest2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_h, scales_w), target)
@@ -62,7 +64,7 @@ def upsample_nearest3d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan = metas.upsample_nearest3d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_d, scales_h, scales_w))
 
@@ -77,7 +79,7 @@ def upsample_nearest3d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan = metas.upsample_nearest3d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest(cp, self_, output_size, scales_d, scales_h, scales_w), target)
@@ -86,14 +88,14 @@ def upsample_nearest3d_out(
 
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact1d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales))
 
 
 # _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
 def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact1d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales), target)
@@ -107,7 +109,7 @@ def _upsample_nearest_exact2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_h, scales_w))
 
@@ -121,7 +123,7 @@ def _upsample_nearest_exact2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_h, scales_w), target)
@@ -137,7 +139,7 @@ def _upsample_nearest_exact3d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact3d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -155,7 +157,7 @@ def _upsample_nearest_exact3d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
+    plan = metas._upsample_nearest_exact3d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_nearest_exact(cp, self_, output_size, scales_d, scales_h, scales_w), target)
@@ -169,7 +171,7 @@ def upsample_linear1d_default(
     align_corners: bool,
     scales: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size)
+    plan = metas.upsample_linear1d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(plan, upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales))
 
@@ -183,7 +185,7 @@ def upsample_linear1d_out(
     scales: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 1, output_size)
+    plan = metas.upsample_linear1d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales), target)
@@ -199,7 +201,7 @@ def upsample_bilinear2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    plan = metas.upsample_bilinear2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -217,7 +219,7 @@ def upsample_bilinear2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    plan = metas.upsample_bilinear2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_linear(cp, self_, output_size, align_corners, scales_h, scales_w), target)
@@ -234,7 +236,7 @@ def upsample_trilinear3d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size)
+    plan = metas.upsample_trilinear3d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -253,7 +255,7 @@ def upsample_trilinear3d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 3, output_size)
+    plan = metas.upsample_trilinear3d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(
@@ -272,7 +274,7 @@ def upsample_bicubic2d_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    plan = metas.upsample_bicubic2d_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -290,7 +292,7 @@ def upsample_bicubic2d_out(
     scales_w: float | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size)
+    plan = metas.upsample_bicubic2d_default(self.array, output_size)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(upsampling_kernels.upsample_cubic(cp, self_, output_size, align_corners, scales_h, scales_w), target)
@@ -306,7 +308,7 @@ def _upsample_bilinear2d_aa_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas._upsample_bilinear2d_aa_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,
@@ -323,7 +325,7 @@ def _upsample_bicubic2d_aa_default(
     scales_h: float | None,
     scales_w: float | None,
 ) -> Tensor:
-    plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
+    plan = metas._upsample_bicubic2d_aa_default(self.array, output_size)
     (self_,) = plan.operands
     return new_result(
         plan,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, assert_never
 
 from opwright.arrays.devices import Device, backend_named
 from opwright.core import fast
 from opwright.dispatch.adapters import adapt_array_kernel, adapt_boxed, adapt_composite, adapt_user_kernel
-from opwright.dispatch.errors import ambiguous, missing, unbound
 from opwright.dispatch.forward_rules import RULES
 from opwright.dispatch.kernel_forms import (
     ArrayKernel,
@@ -26,7 +26,6 @@ from opwright.dispatch.kernel_forms import (
     UserKernel,
     Wrapper,
 )
-from opwright.dispatch.mixed_devices import on_one_device
 from opwright.dispatch.plain_arrays import call_with_arrays
 from opwright.dispatch.planned_kernels import with_views
 from opwright.dispatch.precedence import AMBIGUOUS, Entry
@@ -68,6 +67,18 @@ Function = Callable[..., Any]
 _REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
 
 
+def _errors() -> ModuleType:
+    from opwright.dispatch import errors  # late, as what follows: most processes need neither
+
+    return errors
+
+
+def _on_one_device(operator: Operator, kernel: Function) -> Function:
+    from opwright.dispatch.mixed_devices import on_one_device
+
+    return on_one_device(operator, kernel)
+
+
 def compose(operator: Operator, keys: int) -> Function:
     """Return the kernel for a keyset: what it needs is loaded. Raises DispatchError."""
     registry.check_held()
@@ -86,10 +97,10 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
     registration = entry.registration
     if registration is None:
         if _has_several_backends(keys):
-            return on_one_device(operator, functools.partial(_raise, missing(operator, key, keys)))
+            return _on_one_device(operator, functools.partial(_raise, _errors().missing(operator, key, keys)))
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
             return hooks.gradients().differentiating(operator, _writes_alone) if keys & TANGENT else _writes_alone
-        raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
+        raise _errors().ambiguous(operator) if entry.rule == AMBIGUOUS else _errors().missing(operator, key, keys)
     return compose_registration(operator, key, registration, keys, is_wrapped)
 
 
@@ -110,7 +121,7 @@ def compose_registration(
         kernel = kernel.loaded
     match kernel:
         case Shim(general) if _has_several_backends(keys):
-            return on_one_device(operator, general)
+            return _on_one_device(operator, general)
         case Shim(general, dense) if key is not DispatchKey.Meta or not keys & BACKENDS & ~META:
             return general if dense is None or keys & ODD else dense
         case Wrapper():
@@ -118,9 +129,9 @@ def compose_registration(
         case Taking(make):
             return make(operator)
         case Unbound():
-            raise unbound(operator, key, registration)
+            raise _errors().unbound(operator, key, registration)
         case Fallthrough():
-            raise missing(operator, key, keys)
+            raise _errors().missing(operator, key, keys)
         case _:
             function = _calling(operator, key, keys, kernel)
             if registration.key is DispatchKey.CompositeImplicitAutograd:
@@ -162,7 +173,7 @@ def _calling(
         case ArrayKernel(function):
             adapted = adapt_array_kernel(operator, function)
             is_mixed = _has_several_backends(keys) and key.bit & _REGISTERED
-            return on_one_device(operator, adapted) if is_mixed else adapted
+            return _on_one_device(operator, adapted) if is_mixed else adapted
         case Boxed(function):
             return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
         case BackendSelect(position):
@@ -189,20 +200,11 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
     made = wrapper.make(operator, below) if wrapper.is_for_any else wrapper.make(below)
     if (compiled := getattr(wrapper.make, "compiled", None)) is not None:  # (`autograd.recorders`)
         made = compiled(made, below)
-    if fast is not None and wrapper.is_generated and not wrapper.is_for_any and _counts_self(operator, key):
-        made = fast.VersionBump(made, below)
     if not key.bit & AUTOGRAD:
         return made
     if wrapper.is_generated and keys & VIEW:
         made = hooks.gradients().refreshing(made, below, operator.signature)
     return hooks.gradients().noting(made) if keys & ANOMALY else made
-
-
-def _counts_self(operator: Operator, key: DispatchKey) -> bool:
-    """Whether all that a generated kernel at ADInplaceOrView does is to count a write to `self`."""
-    signature = operator.signature
-    is_inplace = signature.written == {0} and signature.aliases == (0,) and operator.base.endswith("_")
-    return key is DispatchKey.ADInplaceOrView and is_inplace and operator.base not in ("resize_", "resize_as_")
 
 
 def _first(operator: Operator, keys: int) -> tuple[DispatchKey, Entry, int]:

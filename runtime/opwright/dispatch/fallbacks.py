@@ -9,7 +9,7 @@ from opwright.dispatch.kernel_forms import Boxed, Fallthrough, Kernel, Registrat
 from opwright.hooks import hooks
 from opwright.keys import DispatchKey, KeySet
 
-__all__ = ["COUNTING", "default_fallbacks"]
+__all__ = ["COUNTING", "INPLACE_OR_VIEW", "default_fallbacks"]
 
 Function = Callable[..., Any]
 _SKIPPED: Final = ("BackendSelect", "ADInplaceOrView", "Autocast")
@@ -55,5 +55,9 @@ def _record(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[s
     return hooks.traces().record(operator, keyset, args, kwargs)
 
 
-# Of operators that write, in place of ADInplaceOrView's fallthrough. Generated ones have kernels there that count.
+# Of generated operators, by the alias annotations of their schemas.
+INPLACE_OR_VIEW: Final = Wrapper(
+    lambda operator, below: hooks.gradients().inplace_or_view(operator, below), is_generated=True, is_for_any=True
+)
+# Of operators that write, in place of ADInplaceOrView's fallthrough. Generated ones have `INPLACE_OR_VIEW`.
 COUNTING: Final = _by_default(DispatchKey.ADInplaceOrView, _wrapper(_counts))

@@ -5,14 +5,18 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opwright.dispatch.planned_calls import planned_calls
 from opwright.dispatch.planned_kernels import with_plans
 from opwright.dispatch.ufunc_kernels import with_ufunc
 from opwright.errors import RegistrationError
+from opwright.hooks import hooks
 from opwright.keys import DispatchKey, parse_key
 from opwright.locks.forks import wait_for_imports_of
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
 
 __all__ = [
     "ArrayKernel",
@@ -23,6 +27,7 @@ __all__ = [
     "Kernel",
     "Key",
     "Lazy",
+    "LazyFake",
     "LazyWrapper",
     "Registration",
     "Shim",
@@ -153,6 +158,22 @@ class Lazy:
 
     def __repr__(self) -> str:
         return f"{self.module}:{self.general}"
+
+
+class LazyFake(Lazy):
+    """A fake kernel of an operator, made of the function `general` of a module of `metas`."""
+
+    __slots__ = ("_operator",)
+
+    def __init__(self, operator: Operator, module: str, function: str) -> None:
+        super().__init__(module, function, "", "", False)
+        self._operator = operator
+
+    def load(self) -> None:
+        """Import the module. Must not be called with the lock held."""
+        wait_for_imports_of(self.module.partition(".")[0])
+        meta = getattr(importlib.import_module(self.module), self.general)
+        self.loaded = Shim(*hooks.fakes().rule_kernel(self._operator, meta))
 
 
 class LazyWrapper:

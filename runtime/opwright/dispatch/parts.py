@@ -20,7 +20,7 @@ from opwright.dispatch.forms import operator_stub
 from opwright.dispatch.forward_rules import name_rules
 from opwright.dispatch.kernel_forms import Unbound, as_key
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import Row, WrapperRow
+from opwright.dispatch.registering import FakeRow, Row, WrapperRow
 from opwright.dispatch.registering import install as register
 from opwright.dispatch.registry import registry
 from opwright.dispatch.ufunc_kernels import note_ufunc
@@ -34,13 +34,14 @@ __all__ = ["Later", "Part", "functions_of", "install", "install_methods"]
 
 Function = Callable[..., Any]
 # What serves an operator: `CPU+dense+arrays; ufunc add(0, 1) fc; -Autograd`; or (key, module, function, dense, arrays)
-# of a kernel, (key, module, function) of a wrapper.
+# of a kernel, (key, module, function) of a wrapper, ("metas", function) of what a fake kernel is made of.
 Served = str | tuple[str, ...]
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
 _FORWARD: Final = "forward"
 _AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
 _BATCHING: Final = "batching"
+_METAS: Final = "metas"  # the functions that fake kernels are made of
 _UFUNC: Final = "ufunc "
 
 
@@ -67,7 +68,7 @@ def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str],
     shared = [operator for part in rows for operator in _named(f"{package}.ops.{part}", namespace, rows[part], places)]
     for operator in shared:
         operator.load()
-    register(namespace, expanded.kernels, expanded.wrappers)
+    register(namespace, expanded.kernels, expanded.wrappers, expanded.fakes)
     for module, names in expanded.forward.items():
         name_rules(module, names)
     for part in batching:
@@ -114,6 +115,7 @@ class _Expanded:
     def __init__(self, package: str, namespace: str, rows: Rows) -> None:
         self.kernels: list[Row] = []
         self.wrappers: list[WrapperRow] = []
+        self.fakes: list[FakeRow] = []
         self.forward: dict[str, list[str]] = {}
         self._package = package
         for part, of_part in rows.items():
@@ -121,7 +123,7 @@ class _Expanded:
                 name = f"{namespace}::{short}"
                 for each in served:
                     if isinstance(each, tuple):
-                        self._add(name, each)
+                        self._add(name, part, each)
                         continue
                     for text in each.split("; "):
                         self._add_regular(name, part, function, text)
@@ -134,7 +136,9 @@ class _Expanded:
             note_ufunc(*self.kernels[-1][2:4], text.removeprefix(_UFUNC))
             return
         key, *forms = text.split("+")
-        if key == _FORWARD:
+        if key == _METAS:
+            self.fakes.append((name, f"{self._package}.{_METAS}.{part}", function))
+        elif key == _FORWARD:
             self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
         elif key == _AUTOCAST:
             self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
@@ -147,8 +151,11 @@ class _Expanded:
             arrays = f"{function}_arrays" if "arrays" in forms else ""
             self.kernels.append((name, key, module, function, dense, arrays))
 
-    def _add(self, name: str, served: tuple[str, ...]) -> None:
+    def _add(self, name: str, part: str, served: tuple[str, ...]) -> None:
         key, module, *functions = served
+        if key == _METAS:
+            self.fakes.append((name, f"{self._package}.{_METAS}.{part}", module))
+            return
         if module.startswith("."):
             module = f"{self._package}{module}"
         if key == _FORWARD:

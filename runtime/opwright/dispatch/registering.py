@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from opwright.arrays.devices import backend_named
+from opwright.dispatch.fallbacks import INPLACE_OR_VIEW
 from opwright.dispatch.kernel_forms import (
     ArrayKernel,
     BackendSelect,
@@ -15,7 +16,9 @@ from opwright.dispatch.kernel_forms import (
     Composite,
     Fallthrough,
     Kernel,
+    Key,
     Lazy,
+    LazyFake,
     LazyWrapper,
     Registration,
     Shim,
@@ -45,6 +48,7 @@ __all__ = [
 ]
 
 Row = tuple[str, str, str, str, str, str]
+FakeRow = tuple[str, str, str]
 WrapperRow = tuple[str, str, str, str]
 _FORMS = (
     ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Taking, Unbound, UserKernel,
@@ -209,9 +213,12 @@ def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row[2] or row[0] not in bound]
 
 
-def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
-    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), and
-    the wrappers: (operator, key, module, function); without a module, dispatch skips the key.
+def install(
+    namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = (), fakes: Iterable[FakeRow] = ()
+) -> None:
+    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), the
+    wrappers: (operator, key, module, function); without a module, dispatch skips the key; and the functions that fake
+    kernels are made of: (operator, module, function).
 
     An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
     namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
@@ -220,6 +227,7 @@ def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] 
     with registry.lock:
         rows = _without_hidden(namespace, rows)
         _silence(_add_kernels(namespace, rows))
+        _add_fakes(fakes)
         _add_wrappers(namespace, wrappers)
 
 
@@ -241,17 +249,35 @@ def _add_kernels(namespace: str, rows: Iterable[Row]) -> set[str]:
     return generated
 
 
+def _add_fakes(rows: Iterable[FakeRow]) -> None:
+    for name, module, function in rows:
+        operator = find_operator(name)
+        form = LazyFake(operator, module, function)
+        known = operator.registrations.setdefault(DispatchKey.Meta, [])
+        if not _is_registered(form, known):
+            known.append(Registration(DispatchKey.Meta, form, operator.where))
+            operator.forget_table()
+
+
 def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
     for name, key_name, module, function in rows:
         operator = find_operator(name if "::" in name else f"{namespace}::{name}")
         key = as_key(key_name)
         known = operator.registrations.setdefault(key, [])
-        form: Kernel = LazyWrapper(module, function, key is DispatchKey.Autocast) if module else Fallthrough()
+        form: Kernel = _wrapper(key, module, function) if module else Fallthrough()
         if _is_registered(form, known):
             continue
         # Nothing to do hides no kernel that is there.
         known.insert(len(known) if module else 0, Registration(key, form, operator.where))
         operator.forget_table()
+
+
+def _wrapper(key: Key, module: str, function: str) -> Wrapper | LazyWrapper:
+    """Return what serves a key of an operator. That for ADInplaceOrView follows from the schema (packages of version 4
+    of the abi have functions for it, which do the same)."""
+    if key is DispatchKey.ADInplaceOrView:
+        return INPLACE_OR_VIEW
+    return LazyWrapper(module, function, key is DispatchKey.Autocast)
 
 
 def _is_registered(form: Kernel, known: Iterable[Registration]) -> bool:

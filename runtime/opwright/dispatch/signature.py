@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.conversion import Convert, Mismatch, converter, is_tensor_like, plain_type
 from opwright.dispatch.declarations import REQUIRED
 from opwright.dispatch.keywords import NOT_GIVEN, unknown_name
-from opwright.dispatch.other_libraries import full_name, how_to_make_tensor, numpys_default
 from opwright.errors import ArgumentError
 from opwright.tensors.tensor import Tensor
 
@@ -24,6 +24,12 @@ __all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "element
 
 _WRITES: Final = re.compile(r"\([^)]*!")
 _ALIAS: Final = re.compile(r"Tensor\((\w+)")
+
+
+def _hints() -> ModuleType:
+    from opwright.dispatch import other_libraries  # late: for errors alone
+
+    return other_libraries
 
 
 class TensorArgument(NamedTuple):
@@ -135,10 +141,11 @@ class Signature:
         return _error(self.operator, message)
 
     def _missing(self, bound: list[Any]) -> ArgumentError:
-        missing = [f"'{self.names[p]}' (position {p})" for p, value in enumerate(bound) if value is REQUIRED]
+        missing = [position for position, value in enumerate(bound) if value is REQUIRED]
         what = "values for arguments" if missing[1:] else "a value for argument"
-        hint = numpys_default(self.operator.base, [self.names[p] for p, value in enumerate(bound) if value is REQUIRED])
-        return _error(self.operator, f"is missing {what} {', '.join(missing)}{hint}")
+        named = ", ".join([f"'{self.names[position]}' (position {position})" for position in missing])
+        hint = _hints().numpys_default(self.operator.base, [self.names[position] for position in missing])
+        return _error(self.operator, f"is missing {what} {named}{hint}")
 
     def _unknown(self, name: str) -> ArgumentError:
         return _error(self.operator, unknown_name(name, self.names, has_others=False))
@@ -173,10 +180,10 @@ def argument_error(operator: Operator, position: int, value: Any, reason: str = 
     """Return the error for a value that its argument's type does not take."""
     name, text, *_ = operator.arguments[position]
     if value is NOT_GIVEN:
-        hint = numpys_default(operator.base, [name])
+        hint = _hints().numpys_default(operator.base, [name])
         return _error(operator, f"is missing a value for argument '{name}' (position {position}){hint}")
     problem = f"expected {text} for argument '{name}' (position {position}), got {_shown(value)}"
-    hint = how_to_make_tensor(value) if text.startswith("Tensor") else ""
+    hint = _hints().how_to_make_tensor(value) if text.startswith("Tensor") else ""
     return _error(operator, (f"{problem}: {reason}" if reason else problem) + hint)
 
 
@@ -191,7 +198,7 @@ def _shown(value: Any) -> str:
         return "None"
     if isinstance(value, Tensor):
         return f"a {dtype_name(value.dtype)} Tensor of shape {list(value.shape)}"  # overloads are tried: no formatting
-    return f"{full_name(type(value))} {_cut(value)}"
+    return f"{_hints().full_name(type(value))} {_cut(value)}"
 
 
 def _cut(value: Any) -> str:

@@ -6,8 +6,10 @@ simple tensors and for plain arrays: `function`, `function_dense`, `function_arr
 `ufunc add(0, 1) fce` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
 negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are computed
 in float32), where every other argument is 1.
-`Autograd`, `ADInplaceOrView` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do,
-and `forward` that tangents go through it. What has another name or module is written out: (key, module, function, …).
+`metas` is the fake kernel that the function of that name, or of another, gives (`metas.NAME`).
+`Autograd` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do, `ADInplaceOrView`
+that writes and views are noted as the schema says, and `forward` that tangents go through it. What has another name or
+module is written out: (key, module, function, …).
 A name that the schema declares, and that is bound to nothing, has no module.
 """
 

@@ -6,8 +6,10 @@ simple tensors and for plain arrays: `function`, `function_dense`, `function_arr
 `ufunc add(0, 1) fce` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
 negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are computed
 in float32), where every other argument is 1.
-`Autograd`, `ADInplaceOrView` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do,
-and `forward` that tangents go through it. What has another name or module is written out: (key, module, function, …).
+`metas` is the fake kernel that the function of that name, or of another, gives (`metas.NAME`).
+`Autograd` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do, `ADInplaceOrView`
+that writes and views are noted as the schema says, and `forward` that tangents go through it. What has another name or
+module is written out: (key, module, function, …).
 A name that the schema declares, and that is bound to nothing, has no module.
 """
 
@@ -15,14 +17,14 @@ A name that the schema declares, and that is bound to nothing, has no module.
 BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
-        ("softplus", "softplus_default", "CPU; CUDA; Meta"),
-        ("softplus.out", "softplus_out", "CPU; CUDA; Meta; ADInplaceOrView"),
-        ("softplus_", "softplus_", "CPU; CUDA; Meta; ADInplaceOrView"),
-        ("scale", "scale_default", "CPU; Meta"),
-        ("scale.out", "scale_out", "CPU; Meta; ADInplaceOrView"),
-        ("moments", "moments_default", "CPU; Meta"),
-        ("moments.out", "moments_out", "CPU; Meta; ADInplaceOrView"),
-        ("parts", "parts", "CPU; Meta"),
+        ("softplus", "softplus_default", "CPU; CUDA; metas"),
+        ("softplus.out", "softplus_out", "CPU; CUDA", ("metas", "softplus_default"), "ADInplaceOrView"),
+        ("softplus_", "softplus_", "CPU; CUDA", ("metas", "softplus_default"), "ADInplaceOrView"),
+        ("scale", "scale_default", "CPU; metas"),
+        ("scale.out", "scale_out", "CPU", ("metas", "scale_default"), "ADInplaceOrView"),
+        ("moments", "moments_default", "CPU; metas"),
+        ("moments.out", "moments_out", "CPU", ("metas", "moments_default"), "ADInplaceOrView"),
+        ("parts", "parts", "CPU; metas"),
         ("pairs", "pairs", "CPU; Meta"),
     ],
 }

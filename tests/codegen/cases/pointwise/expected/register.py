@@ -6,8 +6,10 @@ simple tensors and for plain arrays: `function`, `function_dense`, `function_arr
 `ufunc add(0, 1) fce` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
 negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are computed
 in float32), where every other argument is 1.
-`Autograd`, `ADInplaceOrView` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do,
-and `forward` that tangents go through it. What has another name or module is written out: (key, module, function, …).
+`metas` is the fake kernel that the function of that name, or of another, gives (`metas.NAME`).
+`Autograd` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do, `ADInplaceOrView`
+that writes and views are noted as the schema says, and `forward` that tangents go through it. What has another name or
+module is written out: (key, module, function, …).
 A name that the schema declares, and that is bound to nothing, has no module.
 """
 
@@ -15,25 +17,29 @@ A name that the schema declares, and that is bound to nothing, has no module.
 BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
-        ("add.Tensor", "add_Tensor", "CPU+dense+arrays; ufunc add(0, 1) biufce; CUDA+dense; Meta+dense"),
-        ("add.Scalar", "add_Scalar", "CPU+dense+arrays; ufunc add(0, -2) fc; CUDA+dense; Meta+dense"),
-        ("add.out", "add_out", "CPU; CUDA; Meta; ADInplaceOrView"),
-        ("add.Scalar_out", "add_Scalar_out", "CPU; CUDA; Meta; ADInplaceOrView"),
+        ("add.Tensor", "add_Tensor", "CPU+dense+arrays; ufunc add(0, 1) biufce; CUDA+dense; metas"),
+        ("add.Scalar", "add_Scalar", "CPU+dense+arrays; ufunc add(0, -2) fc; CUDA+dense; metas"),
+        ("add.out", "add_out", "CPU; CUDA", ("metas", "add_Tensor"), "ADInplaceOrView"),
+        ("add.Scalar_out", "add_Scalar_out", "CPU; CUDA", ("metas", "add_Scalar"), "ADInplaceOrView"),
         (
             "add_.Tensor",
             "add__Tensor",
-            "CPU+dense; ufunc add(0, 1) biufc in place; CUDA+dense; Meta+dense; ADInplaceOrView",
+            "CPU+dense; ufunc add(0, 1) biufc in place; CUDA+dense",
+            ("metas", "add_Tensor"),
+            "ADInplaceOrView",
         ),
         (
             "add_.Scalar",
             "add__Scalar",
-            "CPU+dense; ufunc add(0, -2) fc in place; CUDA+dense; Meta+dense; ADInplaceOrView",
+            "CPU+dense; ufunc add(0, -2) fc in place; CUDA+dense",
+            ("metas", "add_Scalar"),
+            "ADInplaceOrView",
         ),
-        ("exp", "exp_default", "CPU+dense+arrays; ufunc exp(0) fce; Meta+dense"),
-        ("exp.out", "exp_out", "CPU; Meta; ADInplaceOrView"),
-        ("exp_", "exp_", "CPU+dense; ufunc exp(0) fc in place; Meta+dense; ADInplaceOrView"),
-        ("less", "less", "CPU+dense+arrays; ufunc less(0, 1) biufe; CUDA+dense; Meta+dense"),
-        ("swish", "swish", "CPU+dense+arrays; Meta+dense"),
-        ("lerp", "lerp", "CPU; Meta"),
+        ("exp", "exp_default", "CPU+dense+arrays; ufunc exp(0) fce; metas"),
+        ("exp.out", "exp_out", "CPU", ("metas", "exp_default"), "ADInplaceOrView"),
+        ("exp_", "exp_", "CPU+dense; ufunc exp(0) fc in place", ("metas", "exp_default"), "ADInplaceOrView"),
+        ("less", "less", "CPU+dense+arrays; ufunc less(0, 1) biufe; CUDA+dense; metas"),
+        ("swish", "swish", "CPU+dense+arrays; metas"),
+        ("lerp", "lerp", "CPU; metas"),
     ],
 }

@@ -6,8 +6,10 @@ simple tensors and for plain arrays: `function`, `function_dense`, `function_arr
 `ufunc add(0, 1) fce` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
 negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are computed
 in float32), where every other argument is 1.
-`Autograd`, `ADInplaceOrView` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do,
-and `forward` that tangents go through it. What has another name or module is written out: (key, module, function, …).
+`metas` is the fake kernel that the function of that name, or of another, gives (`metas.NAME`).
+`Autograd` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do, `ADInplaceOrView`
+that writes and views are noted as the schema says, and `forward` that tangents go through it. What has another name or
+module is written out: (key, module, function, …).
 A name that the schema declares, and that is bound to nothing, has no module.
 """
 
@@ -15,17 +17,25 @@ A name that the schema declares, and that is bound to nothing, has no module.
 BATCHING: tuple[str, ...] = ("ops",)
 OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
     "ops": [
-        ("mul", "mul_default", "CPU+dense+arrays; ufunc multiply(0, 1) biufce; CUDA+dense; Meta+dense; Autograd"),
-        ("mul.out", "mul_out", "CPU; CUDA; Meta; Autograd; ADInplaceOrView"),
+        ("mul", "mul_default", "CPU+dense+arrays; ufunc multiply(0, 1) biufce; CUDA+dense; metas; Autograd"),
+        ("mul.out", "mul_out", "CPU; CUDA", ("metas", "mul_default"), "Autograd; ADInplaceOrView"),
         (
             "mul_",
             "mul_",
-            "CPU+dense; ufunc multiply(0, 1) biufc in place; CUDA+dense; Meta+dense; Autograd; ADInplaceOrView",
+            "CPU+dense; ufunc multiply(0, 1) biufc in place; CUDA+dense",
+            ("metas", "mul_default"),
+            "Autograd; ADInplaceOrView",
         ),
-        ("exp", "exp", "CPU+dense+arrays; ufunc exp(0) fce; Meta+dense; Autograd"),
-        ("exp_", "exp_", "CPU+dense; ufunc exp(0) fc in place; Meta+dense; Autograd; ADInplaceOrView"),
-        ("less", "less", "CPU+dense+arrays; ufunc less(0, 1) biufe; Meta+dense; -Autograd; forward"),
-        ("less_", "less_", "CPU+dense; ufunc less(0, 1) biuf in place; Meta+dense; Autograd; ADInplaceOrView; forward"),
+        ("exp", "exp", "CPU+dense+arrays; ufunc exp(0) fce; metas; Autograd"),
+        ("exp_", "exp_", "CPU+dense; ufunc exp(0) fc in place", ("metas", "exp"), "Autograd; ADInplaceOrView"),
+        ("less", "less", "CPU+dense+arrays; ufunc less(0, 1) biufe; metas; -Autograd; forward"),
+        (
+            "less_",
+            "less_",
+            "CPU+dense; ufunc less(0, 1) biuf in place",
+            ("metas", "less"),
+            "Autograd; ADInplaceOrView; forward",
+        ),
         ("scale", "scale", "CPU; Autograd", ("AutogradCUDA", ".autograd.ops", "scale_AutogradCUDA")),
         ("join", "join", "CPU; Autograd"),
         ("pick", "pick", "CPU; Autograd"),

@@ -5,95 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, dtypes, fake, place_of, rules
+from opwright.abi import Tensor, place_of
 
 from ..native import cuda as native_cuda
-
-
-# axpy(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor
-def axpy_default(x: Tensor, y: Tensor, alpha: float) -> Tensor:
-    return fake(place_of(x.array, y.array), rules.pointwise(x.array, y.array, accepts="floating"))
-
-
-# axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
-    place_of(x.array, y.array)
-    plan = rules.pointwise(x.array, y.array, accepts="floating")
-    plan.target(out)
-    return out
-
-
-# row_sums(Tensor int, *, bool n, int size) -> Tensor
-def row_sums(int_: Tensor, n: bool, size: int) -> Tensor:
-    return fake(int_.array.place, rules.reduce(int_.array, 1, accepts="floating"))
-
-
-# words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor stream)
-def words(int_: Tensor, restrict: Tensor, n: bool, size: int, args: Tensor) -> tuple[Tensor, Tensor]:
-    place = place_of(int_.array, restrict.array, args.array)
-    plan0 = rules.like(int_.array)
-    plan1 = rules.like(int_.array)
-    return fake(place, plan0), fake(place, plan1)
-
-
-# twice(Tensor x, float by) -> Tensor
-def twice(x: Tensor, by: float) -> Tensor:
-    return fake(x.array.place, rules.pointwise(x.array))
-
-
-# rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor
-def rows(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
-    return fake(place_of(a.array, a_shape.array), rules.like(a.array))
-
-
-# blend(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None, bool?
-#     flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0) -> (Tensor blended,
-#     Tensor positive)
-def blend(
-    x: Tensor,
-    y: Tensor | None,
-    index: Tensor,
-    by: Any,
-    low: Any,
-    high: float | None,
-    shift: int | None,
-    flip: bool | None,
-    weights: list[float],
-    offsets: list[int] | None,
-    mask: list[bool],
-    window: list[int],
-) -> tuple[Tensor, Tensor]:
-    y_ = None if y is None else y.array
-    place = place_of(x.array, y_, index.array)
-    plan0 = rules.like(x.array)
-    plan1 = rules.like(x.array, dtype=dtypes.bool_)
-    return fake(place, plan0), fake(place, plan1)
-
-
-# blend_host(Tensor x, Tensor? y, Tensor index, Scalar by, Scalar? low=None, float? high=None, int? shift=None,
-#     bool? flip=None, float[] weights=[], int[]? offsets=None, bool[] mask=[], SymInt[2] window=0, str mode="up", str?
-#     note=None) -> (Tensor blended, Tensor positive)
-def blend_host(
-    x: Tensor,
-    y: Tensor | None,
-    index: Tensor,
-    by: Any,
-    low: Any,
-    high: float | None,
-    shift: int | None,
-    flip: bool | None,
-    weights: list[float],
-    offsets: list[int] | None,
-    mask: list[bool],
-    window: list[int],
-    mode: str,
-    note: str | None,
-) -> tuple[Tensor, Tensor]:
-    y_ = None if y is None else y.array
-    place = place_of(x.array, y_, index.array)
-    plan0 = rules.like(x.array)
-    plan1 = rules.like(x.array, dtype=dtypes.bool_)
-    return fake(place, plan0), fake(place, plan1)
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)

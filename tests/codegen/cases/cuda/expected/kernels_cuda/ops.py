@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, dtypes, name_kernel, new_result, results_of, rules
+from opwright.abi import Tensor, name_kernel, new_result, results_of
 
+from ..metas import ops as metas
 from ..native import cuda as native
 
 
 # axpy(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor
 def axpy_default(x: Tensor, y: Tensor, alpha: float) -> Tensor:
     try:
-        plan = rules.pointwise(x.array, y.array, accepts="floating")
+        plan = metas.axpy_default(x.array, y.array)
         x_, y_ = plan.operands
         return new_result(plan, native.axpy(plan, x_, y_, alpha))
     except Exception as error:
@@ -24,7 +25,7 @@ def axpy_default(x: Tensor, y: Tensor, alpha: float) -> Tensor:
 # axpy.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
 def axpy_out(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(x.array, y.array, accepts="floating")
+        plan = metas.axpy_default(x.array, y.array)
         x_, y_ = plan.operands
         target = plan.target(out)
         plan.store(native.axpy(plan, x_, y_, alpha, out=plan.out(target)), target)
@@ -37,7 +38,7 @@ def axpy_out(x: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
 # row_sums(Tensor int, *, bool n, int size) -> Tensor
 def row_sums(int_: Tensor, n: bool, size: int) -> Tensor:
     try:
-        plan = rules.reduce(int_.array, 1, accepts="floating")
+        plan = metas.row_sums(int_.array)
         (int__,) = plan.operands
         return new_result(plan, native.row_sums(plan, int__, n, size))
     except Exception as error:
@@ -48,8 +49,7 @@ def row_sums(int_: Tensor, n: bool, size: int) -> Tensor:
 # words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor stream)
 def words(int_: Tensor, restrict: Tensor, n: bool, size: int, args: Tensor) -> tuple[Tensor, Tensor]:
     try:
-        plan0 = rules.like(int_.array)
-        plan1 = rules.like(int_.array)
+        plan0, plan1 = metas.words(int_.array)
         (int__,) = plan0.operands
         result0, result1 = results_of(native.words((plan0, plan1), int__, restrict.array, n, size, args.array), 2)
         return new_result(plan0, result0), new_result(plan1, result1)
@@ -61,7 +61,7 @@ def words(int_: Tensor, restrict: Tensor, n: bool, size: int, args: Tensor) -> t
 # twice(Tensor x, float by) -> Tensor
 def twice(x: Tensor, by: float) -> Tensor:
     try:
-        plan = rules.pointwise(x.array)
+        plan = metas.twice(x.array)
         (x_,) = plan.operands
         return new_result(plan, native.twice(plan, x_, by))
     except Exception as error:
@@ -72,7 +72,7 @@ def twice(x: Tensor, by: float) -> Tensor:
 # rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor
 def rows(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
     try:
-        plan = rules.like(a.array)
+        plan = metas.rows(a.array)
         (a_,) = plan.operands
         return new_result(plan, native.rows(plan, a_, a_shape.array, _b))
     except Exception as error:
@@ -99,8 +99,7 @@ def blend(
 ) -> tuple[Tensor, Tensor]:
     try:
         y_ = None if y is None else y.array
-        plan0 = rules.like(x.array)
-        plan1 = rules.like(x.array, dtype=dtypes.bool_)
+        plan0, plan1 = metas.blend(x.array)
         (x_,) = plan0.operands
         result0, result1 = results_of(
             native.blend(
@@ -147,8 +146,7 @@ def blend_host(
 ) -> tuple[Tensor, Tensor]:
     try:
         y_ = None if y is None else y.array
-        plan0 = rules.like(x.array)
-        plan1 = rules.like(x.array, dtype=dtypes.bool_)
+        plan0, plan1 = metas.blend_host(x.array)
         (x_,) = plan0.operands
         result0, result1 = results_of(
             native.blend_host(

@@ -3,24 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy import ndarray
-from numpy.typing import NDArray
 
-from opwright.abi import (
-    DENSE_CPU,
-    KnownForms,
-    Plan,
-    Tensor,
-    cast_operands,
-    known_result,
-    name_kernel,
-    plain_dtypes,
-    rules,
-    wrap,
-)
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, plain_dtypes, ufunc_shims
+
+from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
 
@@ -36,12 +23,7 @@ def hypotenuse_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypotenuse_default_forms.get(key)
         if form is None:
-            form = hypotenuse_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="int_to_float"),
-                self_,
-                other_,
-            )
+            form = hypotenuse_default_forms.learn(key, metas.hypotenuse_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.hypot(self_, other_), self_, other_)
@@ -50,42 +32,7 @@ def hypotenuse_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# hypotenuse_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def hypotenuse_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
-        return hypotenuse_default(self, other)
-    try:
-        result = np.hypot(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return hypotenuse_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return hypotenuse_default(self, other)
-
-
-# hypotenuse_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def hypotenuse_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_FC:
-        return hypotenuse_default(wrap(self), wrap(other)).array
-    try:
-        result = np.hypot(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return hypotenuse_default(wrap(self), wrap(other)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return hypotenuse_default(wrap(self), wrap(other)).array
+hypotenuse_default_dense, hypotenuse_default_arrays = ufunc_shims(hypotenuse_default, np.hypot, "TT", "fc")
 
 
 hypotenuse_out_forms = KnownForms()
@@ -99,7 +46,7 @@ def hypotenuse_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypotenuse_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float")
+            plan = metas.hypotenuse_default(self_, other_)
             hypotenuse_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -123,7 +70,7 @@ def hypotenuse_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = hypotenuse__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="int_to_float")
+            plan = metas.hypotenuse_default(self_, other_)
             hypotenuse__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -166,7 +113,7 @@ def shout_default(self: Tensor, word: str) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = shout_default_forms.get(key)
         if form is None:
-            form = shout_default_forms.learn(key, rules.like(self_), self_)
+            form = shout_default_forms.learn(key, metas.shout_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.positive(self_), self_)
@@ -185,7 +132,7 @@ def shout_times(self: Tensor, n: int) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = shout_times_forms.get(key)
         if form is None:
-            form = shout_times_forms.learn(key, rules.like(self_), self_)
+            form = shout_times_forms.learn(key, metas.shout_times(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_ * n, self_)
@@ -204,7 +151,7 @@ def undocumented(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = undocumented_forms.get(key)
         if form is None:
-            form = undocumented_forms.learn(key, rules.like(self_), self_)
+            form = undocumented_forms.learn(key, metas.undocumented(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.positive(self_), self_)

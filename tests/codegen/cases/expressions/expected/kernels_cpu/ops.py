@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, rules, wrap
+from opwright.abi import DENSE_CPU, KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, wrap
 from opwright_kernels import special as special_kernels
 
 from .. import native
+from ..metas import ops as metas
 
 axpy_default_forms = KnownForms()
 
@@ -25,13 +26,7 @@ def axpy_default(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = axpy_default_forms.get(key)
         if form is None:
-            form = axpy_default_forms.learn(
-                key,
-                rules.pointwise(self_, other_, alpha, accepts="integer floating"),
-                self_,
-                other_,
-                alpha,
-            )
+            form = axpy_default_forms.learn(key, metas.axpy_default(self_, other_, alpha), self_, other_, alpha)
         if form.casts:
             self_, other_, alpha = cast_operands(form, (self_, other_, alpha))
         return known_result(form, self_ + alpha * other_, self_, other_)
@@ -82,7 +77,7 @@ def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = axpy_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha, accepts="integer floating")
+            plan = metas.axpy_default(self_, other_, alpha)
             axpy_out_forms.learn_plan(key, plan, self_, other_, alpha)
         else:
             plan = Plan(form, (self_, other_, alpha))
@@ -110,7 +105,7 @@ def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = axpy__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha, accepts="integer floating")
+            plan = metas.axpy_default(self_, other_, alpha)
             axpy__forms.learn_plan(key, plan, self_, other_, alpha)
         else:
             plan = Plan(form, (self_, other_, alpha))
@@ -138,12 +133,7 @@ def spread(int_: Tensor, restrict: Tensor, n: float, count: int, from_: bool) ->
         key = (int__.shape, int__.strides, int__.dtype, restrict_.shape, restrict_.strides, restrict_.dtype)
         form = spread_forms.get(key)
         if form is None:
-            form = spread_forms.learn(
-                key,
-                rules.pointwise(int__, restrict_, kind="int_to_float", accepts="bool integer floating"),
-                int__,
-                restrict_,
-            )
+            form = spread_forms.learn(key, metas.spread(int__, restrict_), int__, restrict_)
         if form.casts:
             int__, restrict_ = cast_operands(form, (int__, restrict_))
         return known_result(
@@ -200,7 +190,7 @@ def bits(x: Tensor, y: Tensor) -> Tensor:
         key = (x_.shape, x_.strides, x_.dtype, y_.shape, y_.strides, y_.dtype)
         form = bits_forms.get(key)
         if form is None:
-            form = bits_forms.learn(key, rules.pointwise(x_, y_, accepts="integer"), x_, y_)
+            form = bits_forms.learn(key, metas.bits(x_, y_), x_, y_)
         if form.casts:
             x_, y_ = cast_operands(form, (x_, y_))
         return known_result(form, (x_ & ~y_) << 3 | 255, x_, y_)
@@ -251,7 +241,7 @@ def either(x: Tensor, y: Tensor) -> Tensor:
         key = (x_.shape, x_.strides, x_.dtype, y_.shape, y_.strides, y_.dtype)
         form = either_forms.get(key)
         if form is None:
-            form = either_forms.learn(key, rules.pointwise(x_, y_, kind="bool", accepts="floating"), x_, y_)
+            form = either_forms.learn(key, metas.either(x_, y_), x_, y_)
         if form.casts:
             x_, y_ = cast_operands(form, (x_, y_))
         return known_result(form, (x_ < y_) & (y_ <= 1), x_, y_)
@@ -270,7 +260,7 @@ def truth(x: Tensor) -> Tensor:
         key = (x_.shape, x_.strides, x_.dtype)
         form = truth_forms.get(key)
         if form is None:
-            form = truth_forms.learn(key, rules.pointwise(x_, accepts="bool integer"), x_)
+            form = truth_forms.learn(key, metas.truth(x_), x_)
         if form.casts:
             (x_,) = cast_operands(form, (x_,))
         return known_result(form, ~x_, x_)

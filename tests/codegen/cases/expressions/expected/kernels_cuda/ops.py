@@ -8,16 +8,17 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result
 from opwright_kernels import special as special_kernels
 
+from ..metas import ops as metas
 from ..native import cuda as native
 
 
 # axpy(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def axpy_default(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
+        plan = metas.axpy_default(self.array, other.array, alpha)
         self_, other_, _alpha = plan.operands
         result = native.axpy(plan, self_, other_, alpha)
         if result is NotImplemented:
@@ -49,7 +50,7 @@ def axpy_default_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # axpy.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
+        plan = metas.axpy_default(self.array, other.array, alpha)
         self_, other_, _alpha = plan.operands
         target = plan.target(out)
         result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
@@ -66,7 +67,7 @@ def axpy_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
 # axpy_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha, accepts="integer floating")
+        plan = metas.axpy_default(self.array, other.array, alpha)
         self_, other_, _alpha = plan.operands
         target = plan.inplace(self)
         result = native.axpy(plan, self_, other_, alpha, out=plan.out(target))
@@ -83,7 +84,7 @@ def axpy_(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # spread(Tensor int, Tensor restrict, float n, int count, bool from) -> Tensor
 def spread(int_: Tensor, restrict: Tensor, n: float, count: int, from_: bool) -> Tensor:
     try:
-        plan = rules.pointwise(int_.array, restrict.array, kind="int_to_float", accepts="bool integer floating")
+        plan = metas.spread(int_.array, restrict.array)
         int__, restrict_ = plan.operands
         result = native.spread(plan, int__, restrict_, n * 2, count + 1, from_)
         if result is NotImplemented:
@@ -119,7 +120,7 @@ def spread_dense(int_: Tensor, restrict: Tensor, n: float, count: int, from_: bo
 # bits(Tensor x, Tensor y) -> Tensor
 def bits(x: Tensor, y: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(x.array, y.array, accepts="integer")
+        plan = metas.bits(x.array, y.array)
         x_, y_ = plan.operands
         result = native.bits(plan, x_, y_)
         if result is NotImplemented:
@@ -151,7 +152,7 @@ def bits_dense(x: Tensor, y: Tensor) -> Tensor:
 # either(Tensor x, Tensor y) -> Tensor
 def either(x: Tensor, y: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(x.array, y.array, kind="bool", accepts="floating")
+        plan = metas.either(x.array, y.array)
         x_, y_ = plan.operands
         result = native.either(plan, x_, y_)
         if result is NotImplemented:
@@ -165,7 +166,7 @@ def either(x: Tensor, y: Tensor) -> Tensor:
 # truth(Tensor x) -> Tensor
 def truth(x: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(x.array, accepts="bool integer")
+        plan = metas.truth(x.array)
         (x_,) = plan.operands
         result = native.truth(plan, x_)
         if result is NotImplemented:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Device, DType, Layout, Tensor, new_fake, rules
+from opwright.abi import Device, DType, Layout, Tensor, new_fake
+
+from ..metas import ops as metas
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
@@ -18,4 +20,4 @@ def full_like_size(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.empty(size, dtype=dtype, device=device))
+    return new_fake(metas.full_like_size(size, dtype, device))

@@ -17,9 +17,10 @@ from opwright.abi import (
     Tensor,
     known_result,
     name_kernel,
-    rules,
     wrap_result,
 )
+
+from ..metas import ops as metas
 
 full_like_size_forms = KnownForms("I.V.V.", np.full, (0, 1, 2))
 
@@ -38,7 +39,7 @@ def full_like_size(
         key = (tuple(size), dtype, device)
         form = full_like_size_forms.get(key)
         if form is None:
-            form = full_like_size_forms.learn(key, rules.empty(size, dtype=dtype, device=device))
+            form = full_like_size_forms.learn(key, metas.full_like_size(size, dtype, device))
         return known_result(form, np.full(size, value, dtype))
     except Exception as error:
         name_kernel(error, "demo::full_like_size", "CPU")

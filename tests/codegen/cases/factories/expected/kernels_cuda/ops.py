@@ -7,7 +7,9 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Device, DType, Layout, Tensor, name_kernel, new_result, rules
+from opwright.abi import Device, DType, Layout, Tensor, name_kernel, new_result
+
+from ..metas import ops as metas
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
@@ -21,7 +23,7 @@ def full_like_size(
     pin_memory: bool | None,
 ) -> Tensor:
     try:
-        plan = rules.empty(size, dtype=dtype, device=device)
+        plan = metas.full_like_size(size, dtype, device)
         return new_result(plan, cp.full(size, value, dtype))
     except Exception as error:
         name_kernel(error, "demo::full_like_size", "CUDA")

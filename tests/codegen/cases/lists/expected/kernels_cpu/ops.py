@@ -5,17 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import (
-    KnownForms,
-    Plan,
-    Tensor,
-    cast_operands,
-    known_result,
-    name_kernel,
-    rules,
-    wrap_list,
-    wrap_result,
-)
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, wrap_list, wrap_result
+
+from ..metas import ops as metas
 
 join_default_forms = KnownForms("LV", np.concatenate, (0, 1))
 
@@ -27,7 +19,7 @@ def join_default(tensors: list[Tensor], dim: int) -> Tensor:
         key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
         form = join_default_forms.get(key)
         if form is None:
-            form = join_default_forms.learn(key, rules.cat(tensors_, dim), *tensors_)
+            form = join_default_forms.learn(key, metas.join_default(tensors_, dim), *tensors_)
         if form.casts:
             tensors_ = cast_operands(form, tensors_)
         return known_result(form, np.concatenate(tensors_, dim), *tensors_)
@@ -46,7 +38,7 @@ def join_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
         key = (tuple([(item.shape, item.strides, item.dtype) for item in tensors_]), dim)
         form = join_out_forms.get(key)
         if form is None:
-            plan = rules.cat(tensors_, dim)
+            plan = metas.join_default(tensors_, dim)
             join_out_forms.learn_plan(key, plan, *tensors_)
         else:
             plan = Plan(form, tensors_)

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, name_kernel, new_result, rules
+from opwright.abi import Tensor, name_kernel, new_result
+
+from ..metas import ops as metas
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor
 def join_default(tensors: list[Tensor], dim: int) -> Tensor:
     try:
         tensors_ = [item.array for item in tensors]
-        plan = rules.cat(tensors_, dim)
+        plan = metas.join_default(tensors_, dim)
         tensors_ = plan.operands
         return new_result(plan, cp.concatenate(tensors_, dim))
     except Exception as error:
@@ -24,7 +26,7 @@ def join_default(tensors: list[Tensor], dim: int) -> Tensor:
 def join_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     try:
         tensors_ = [item.array for item in tensors]
-        plan = rules.cat(tensors_, dim)
+        plan = metas.join_default(tensors_, dim)
         tensors_ = plan.operands
         target = plan.target(out)
         plan.store(cp.concatenate(tensors_, dim), target)

@@ -9,17 +9,9 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright.abi import (
-    DENSE_CPU,
-    KnownForms,
-    Tensor,
-    cast_operands,
-    known_result,
-    name_kernel,
-    plain_dtypes,
-    rules,
-    wrap,
-)
+from opwright.abi import DENSE_CPU, KnownForms, Tensor, cast_operands, known_result, name_kernel, plain_dtypes, wrap
+
+from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
 
@@ -50,13 +42,10 @@ def a_very_long_operator_name_that_leaves_little_room_default(
         )
         form = a_very_long_operator_name_that_leaves_little_room_default_forms.get(key)
         if form is None:
-            plan0 = rules.pointwise(the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_)
-            plan1 = rules.pointwise(
+            plan0, plan1, plan2 = metas.a_very_long_operator_name_that_leaves_little_room_default(
                 the_first_argument_with_a_long_name_,
                 the_second_argument_with_a_long_name_,
-                kind="bool",
             )
-            plan2 = rules.pointwise(the_second_argument_with_a_long_name_)
             form = a_very_long_operator_name_that_leaves_little_room_default_forms.learn(
                 key,
                 (plan0, plan1, plan2),
@@ -105,13 +94,10 @@ def a_very_long_operator_name_that_leaves_little_room_out(
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     try:
-        plan0 = rules.pointwise(the_first_argument_with_a_long_name.array, the_second_argument_with_a_long_name.array)
-        plan1 = rules.pointwise(
+        plan0, plan1, plan2 = metas.a_very_long_operator_name_that_leaves_little_room_default(
             the_first_argument_with_a_long_name.array,
             the_second_argument_with_a_long_name.array,
-            kind="bool",
         )
-        plan2 = rules.pointwise(the_second_argument_with_a_long_name.array)
         the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_ = plan0.operands
         target0 = plan0.target(out0)
         target1 = plan1.target(out1)
@@ -158,7 +144,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = conditional_forms.get(key)
         if form is None:
-            form = conditional_forms.learn(key, rules.pointwise(self_, other_, kind="int_to_float"), self_, other_)
+            form = conditional_forms.learn(key, metas.conditional(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, conditional_of_arrays(self_, other_, limit), self_, other_)

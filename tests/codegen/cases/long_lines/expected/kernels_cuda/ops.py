@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes
+
+from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
 
@@ -11,7 +13,7 @@ DTYPES_FC = plain_dtypes("fc")
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
 def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+        plan = metas.conditional(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(
             plan,

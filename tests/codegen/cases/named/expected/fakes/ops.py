@@ -5,70 +5,7 @@ from __future__ import annotations
 
 import kernels as kernels_rules
 
-from opwright.abi import Tensor, fake, plans_of, rules
-
-
-# softplus(Tensor self, float beta=1.0) -> Tensor
-def softplus_default(self: Tensor, beta: float) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float"))
-
-
-# softplus.out(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
-def softplus_out(self: Tensor, beta: float, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    plan.target(out)
-    return out
-
-
-# softplus_(Tensor(a!) self, float beta=1.0) -> Tensor(a!)
-def softplus_(self: Tensor, beta: float) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    plan.inplace(self)
-    return self
-
-
-# scale(Tensor self, float factor) -> Tensor
-def scale_default(self: Tensor, factor: float) -> Tensor:
-    return fake(self.array.place, rules.like(self.array))
-
-
-# scale.out(Tensor self, float factor, *, Tensor(a!) out) -> Tensor(a!)
-def scale_out(self: Tensor, factor: float, out: Tensor) -> Tensor:
-    plan = rules.like(self.array)
-    plan.target(out)
-    return out
-
-
-# moments(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)
-def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-    place = self.array.place
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    return fake(place, plan0), fake(place, plan1)
-
-
-# moments.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
-#     (Tensor(a!), Tensor(b!))
-def moments_out(
-    self: Tensor,
-    dim: list[int] | None,
-    keepdim: bool,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    plan0.target(out0)
-    plan1.target(out1)
-    return out0, out1
-
-
-# parts(Tensor self) -> (Tensor, Tensor)
-def parts(self: Tensor) -> tuple[Tensor, Tensor]:
-    place = self.array.place
-    plan0 = rules.pointwise(self.array)
-    plan1 = rules.pointwise(self.array)
-    return fake(place, plan0), fake(place, plan1)
+from opwright.abi import Tensor, fake, plans_of
 
 
 # pairs(Tensor self) -> (Tensor, Tensor)

@@ -16,8 +16,9 @@ from opwright.abi import (
     new_result,
     plans_of,
     results_of,
-    rules,
 )
+
+from ..metas import ops as metas
 
 softplus_default_forms = KnownForms()
 
@@ -29,7 +30,7 @@ def softplus_default(self: Tensor, beta: float) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = softplus_default_forms.get(key)
         if form is None:
-            form = softplus_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = softplus_default_forms.learn(key, metas.softplus_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, kernels.softplus(np, self_, beta), self_)
@@ -48,7 +49,7 @@ def softplus_out(self: Tensor, beta: float, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = softplus_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.softplus_default(self_)
             softplus_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -71,7 +72,7 @@ def softplus_(self: Tensor, beta: float) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = softplus__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.softplus_default(self_)
             softplus__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -94,7 +95,7 @@ def scale_default(self: Tensor, factor: float) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = scale_default_forms.get(key)
         if form is None:
-            form = scale_default_forms.learn(key, rules.like(self_), self_)
+            form = scale_default_forms.learn(key, metas.scale_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, kernels.scale_rows(self_, factor), self_)
@@ -113,7 +114,7 @@ def scale_out(self: Tensor, factor: float, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = scale_out_forms.get(key)
         if form is None:
-            plan = rules.like(self_)
+            plan = metas.scale_default(self_)
             scale_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -136,8 +137,7 @@ def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple
         key = (self_.shape, self_.strides, self_.dtype, None if dim is None else tuple(dim), keepdim)
         form = moments_default_forms.get(key)
         if form is None:
-            plan0 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
-            plan1 = rules.reduce(self_, dim, keepdim, kind="int_to_float")
+            plan0, plan1 = metas.moments_default(self_, dim, keepdim)
             form = moments_default_forms.learn(key, (plan0, plan1), self_)
         if form[0].casts:
             (self_,) = cast_operands(form[0], (self_,))
@@ -158,8 +158,7 @@ def moments_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     try:
-        plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-        plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+        plan0, plan1 = metas.moments_default(self.array, dim, keepdim)
         (self_,) = plan0.operands
         target0 = plan0.target(out0)
         target1 = plan1.target(out1)
@@ -182,8 +181,7 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
         key = (self_.shape, self_.strides, self_.dtype)
         form = parts_forms.get(key)
         if form is None:
-            plan0 = rules.pointwise(self_)
-            plan1 = rules.pointwise(self_)
+            plan0, plan1 = metas.parts(self_)
             form = parts_forms.learn(key, (plan0, plan1), self_)
         if form[0].casts:
             (self_,) = cast_operands(form[0], (self_,))

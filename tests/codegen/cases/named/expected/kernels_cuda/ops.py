@@ -6,13 +6,15 @@ from __future__ import annotations
 import cupy as cp
 import kernels as kernels
 
-from opwright.abi import Tensor, name_kernel, new_result, rules
+from opwright.abi import Tensor, name_kernel, new_result
+
+from ..metas import ops as metas
 
 
 # softplus(Tensor self, float beta=1.0) -> Tensor
 def softplus_default(self: Tensor, beta: float) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.softplus_default(self.array)
         (self_,) = plan.operands
         return new_result(plan, kernels.softplus(cp, self_, beta))
     except Exception as error:
@@ -23,7 +25,7 @@ def softplus_default(self: Tensor, beta: float) -> Tensor:
 # softplus.out(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: float, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.softplus_default(self.array)
         (self_,) = plan.operands
         target = plan.target(out)
         plan.store(kernels.softplus(cp, self_, beta, out=plan.out(target)), target)
@@ -36,7 +38,7 @@ def softplus_out(self: Tensor, beta: float, out: Tensor) -> Tensor:
 # softplus_(Tensor(a!) self, float beta=1.0) -> Tensor(a!)
 def softplus_(self: Tensor, beta: float) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, kind="int_to_float")
+        plan = metas.softplus_default(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(kernels.softplus(cp, self_, beta, out=plan.out(target)), target)

@@ -5,43 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, fake, place_of, rules
+from opwright.abi import Tensor, place_of
 
 from .. import native
-
-
-# axpy(Tensor self, Tensor y, *, float alpha=1.0) -> Tensor
-def axpy_default(self: Tensor, y: Tensor, alpha: float) -> Tensor:
-    return fake(place_of(self.array, y.array), rules.pointwise(self.array, y.array, accepts="floating"))
-
-
-# axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
-def axpy_out(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
-    place_of(self.array, y.array)
-    plan = rules.pointwise(self.array, y.array, accepts="floating")
-    plan.target(out)
-    return out
-
-
-# axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)
-def axpy_(self: Tensor, y: Tensor, alpha: float) -> Tensor:
-    place_of(self.array, y.array)
-    plan = rules.pointwise(self.array, y.array, accepts="floating")
-    plan.inplace(self)
-    return self
-
-
-# words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor status)
-def words(int_: Tensor, restrict: Tensor, n: bool, size: int, args: Tensor) -> tuple[Tensor, Tensor]:
-    place = place_of(int_.array, restrict.array, args.array)
-    plan0 = rules.like(int_.array)
-    plan1 = rules.like(int_.array)
-    return fake(place, plan0), fake(place, plan1)
-
-
-# rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor
-def rows(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
-    return fake(place_of(a.array, a_shape.array), rules.like(a.array))
 
 
 # step(Tensor(a!) param, Tensor grad, Tensor(b!)? state, Tensor? mask, *, int? count, float[] betas, Scalar by,
@@ -65,23 +31,3 @@ def step(
     place_of(param.array, grad.array, state_, mask_)
     native.step.check(param.array, grad.array, state_, mask_, count, betas, by, limit, mode, which, size, out.array)
     return out
-
-
-# compared(Tensor self, Tensor other) -> Tensor
-def compared_default(self: Tensor, other: Tensor) -> Tensor:
-    return fake(place_of(self.array, other.array), rules.pointwise(self.array, other.array, kind="bool"))
-
-
-# compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def compared_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    place_of(self.array, other.array)
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    plan.target(out)
-    return out
-
-
-# halve_(Tensor(a!) self) -> Tensor(a!)
-def halve_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array)
-    plan.inplace(self)
-    return self

@@ -7,15 +7,16 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, results_of, rules, wrap
+from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, results_of, wrap
 
 from .. import native
+from ..metas import ops as metas
 
 
 # axpy(Tensor self, Tensor y, *, float alpha=1.0) -> Tensor
 def axpy_default(self: Tensor, y: Tensor, alpha: float) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, y.array, accepts="floating")
+        plan = metas.axpy_default(self.array, y.array)
         self_, y_ = plan.operands
         return new_result(plan, native.axpy(plan, self_, y_, alpha))
     except Exception as error:
@@ -57,7 +58,7 @@ def axpy_default_arrays(self: NDArray[Any], y: NDArray[Any], alpha: float) -> An
 # axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
 def axpy_out(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, y.array, accepts="floating")
+        plan = metas.axpy_default(self.array, y.array)
         self_, y_ = plan.operands
         target = plan.target(out)
         plan.store(native.axpy(plan, self_, y_, alpha, out=plan.out(target)), target)
@@ -83,7 +84,7 @@ def axpy_out_dense(self: Tensor, y: Tensor, alpha: float, out: Tensor) -> Tensor
 # axpy_(Tensor(a!) self, Tensor y, *, float alpha=1.0) -> Tensor(a!)
 def axpy_(self: Tensor, y: Tensor, alpha: float) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, y.array, accepts="floating")
+        plan = metas.axpy_default(self.array, y.array)
         self_, y_ = plan.operands
         target = plan.inplace(self)
         plan.store(native.axpy(plan, self_, y_, alpha, out=plan.out(target)), target)
@@ -110,8 +111,7 @@ def axpy__dense(self: Tensor, y: Tensor, alpha: float) -> Tensor:
 # words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor status)
 def words(int_: Tensor, restrict: Tensor, n: bool, size: int, args: Tensor) -> tuple[Tensor, Tensor]:
     try:
-        plan0 = rules.like(int_.array)
-        plan1 = rules.like(int_.array)
+        plan0, plan1 = metas.words(int_.array)
         (int__,) = plan0.operands
         result0, result1 = results_of(native.words((plan0, plan1), int__, restrict.array, n, size, args.array), 2)
         return new_result(plan0, result0), new_result(plan1, result1)
@@ -123,7 +123,7 @@ def words(int_: Tensor, restrict: Tensor, n: bool, size: int, args: Tensor) -> t
 # rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor
 def rows(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
     try:
-        plan = rules.like(a.array)
+        plan = metas.rows(a.array)
         (a_,) = plan.operands
         return new_result(plan, native.rows(plan, a_, a_shape.array, _b))
     except Exception as error:
@@ -230,7 +230,7 @@ def step_dense(
 # compared(Tensor self, Tensor other) -> Tensor
 def compared_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.compared_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, native.compared(plan, self_, other_))
     except Exception as error:
@@ -272,7 +272,7 @@ def compared_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 # compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def compared_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool")
+        plan = metas.compared_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(native.compared(plan, self_, other_, out=plan.out(target)), target)
@@ -298,7 +298,7 @@ def compared_out_dense(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # halve_(Tensor(a!) self) -> Tensor(a!)
 def halve_(self: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array)
+        plan = metas.halve_(self.array)
         (self_,) = plan.operands
         target = plan.inplace(self)
         plan.store(native.halve(plan, self_, out=plan.out(target)), target)

@@ -18,13 +18,13 @@ from opwright.abi import (
     known_result,
     name_kernel,
     plain_dtypes,
-    rules,
+    ufunc_shims,
     wrap,
 )
 
+from ..metas import ops as metas
+
 DTYPES_FC = plain_dtypes("fc")
-DTYPES_BIUF = plain_dtypes("biuf")
-DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 def add_Tensor_of_arrays(self: Any, other: Any, alpha: Any) -> Any:
@@ -42,7 +42,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add_Tensor_forms.get(key)
         if form is None:
-            form = add_Tensor_forms.learn(key, rules.pointwise(self_, other_, alpha=alpha), self_, other_)
+            form = add_Tensor_forms.learn(key, metas.add_Tensor(self_, other_, alpha), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, add_Tensor_of_arrays(self_, other_, alpha), self_, other_)
@@ -51,38 +51,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
-        return add_Tensor(self, other, alpha)
-    try:
-        result = np.add(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Tensor(self, other, alpha)
-
-
-# add_Tensor where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return add_Tensor(wrap(self), wrap(other), alpha).array
-    try:
-        result = np.add(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return add_Tensor(wrap(self), wrap(other), alpha).array
+add_Tensor_dense, add_Tensor_arrays = ufunc_shims(add_Tensor, np.add, "TT1", "biufc")
 
 
 add_out_forms = KnownForms()
@@ -96,7 +65,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
+            plan = metas.add_Tensor(self_, other_, alpha)
             add_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -120,7 +89,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype, type(alpha), alpha)
         form = add__Tensor_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, alpha=alpha)
+            plan = metas.add_Tensor(self_, other_, alpha)
             add__Tensor_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -168,7 +137,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add_Scalar_forms.get(key)
         if form is None:
-            form = add_Scalar_forms.learn(key, rules.pointwise(self_, other, alpha=alpha), self_, other)
+            form = add_Scalar_forms.learn(key, metas.add_Scalar(self_, other, alpha), self_, other)
         if form.casts:
             self_, other = cast_operands(form, (self_, other))
         return known_result(form, add_Scalar_of_arrays(self_, other, alpha), self_)
@@ -177,42 +146,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = np.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
-
-
-# add_Scalar where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    dtype = self.dtype
-    if alpha != 1 or alpha is True or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
-        return add_Scalar(wrap(self), other, alpha).array
-    try:
-        result = np.add(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return add_Scalar(wrap(self), other, alpha).array
+add_Scalar_dense, add_Scalar_arrays = ufunc_shims(add_Scalar, np.add, "TN1", "fc")
 
 
 add_Scalar_out_forms = KnownForms()
@@ -225,7 +159,7 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add_Scalar_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
+            plan = metas.add_Scalar(self_, other, alpha)
             add_Scalar_out_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -248,7 +182,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, type(other), other, type(alpha), alpha)
         form = add__Scalar_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other, alpha=alpha)
+            plan = metas.add_Scalar(self_, other, alpha)
             add__Scalar_forms.learn_plan(key, plan, self_, other)
         else:
             plan = Plan(form, (self_, other))
@@ -290,7 +224,7 @@ def exp_default(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_default_forms.get(key)
         if form is None:
-            form = exp_default_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = exp_default_forms.learn(key, metas.exp_default(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.exp(self_), self_)
@@ -299,41 +233,7 @@ def exp_default(self: Tensor) -> Tensor:
         raise
 
 
-# exp_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp_default(self)
-    try:
-        result = np.exp(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return exp_default(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return exp_default(self)
-
-
-# exp_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def exp_default_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return exp_default(wrap(self)).array
-    try:
-        result = np.exp(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return exp_default(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return exp_default(wrap(self)).array
+exp_default_dense, exp_default_arrays = ufunc_shims(exp_default, np.exp, "T", "fc")
 
 
 exp_out_forms = KnownForms()
@@ -346,7 +246,7 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp_default(self_)
             exp_out_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -369,7 +269,7 @@ def exp_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp_default(self_)
             exp__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -407,12 +307,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = less_forms.get(key)
         if form is None:
-            form = less_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = less_forms.learn(key, metas.less(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.less(self_, other_), self_, other_)
@@ -421,38 +316,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def less_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return less(self, other)
-    try:
-        result = np.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return less(self, other)
-
-
-# less where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return less(wrap(self), wrap(other)).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return less(wrap(self), wrap(other)).array
+less_dense, less_arrays = ufunc_shims(less, np.less, "TT", "biuf")
 
 
 swish_forms = KnownForms()
@@ -465,7 +329,7 @@ def swish(self: Tensor, beta: float) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = swish_forms.get(key)
         if form is None:
-            form = swish_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = swish_forms.learn(key, metas.swish(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, self_ / (1 + np.exp(-self_ * beta)), self_)
@@ -535,7 +399,7 @@ def lerp(start: Tensor, end: Tensor, weight: Tensor | None) -> Tensor:
         )
         form = lerp_forms.get(key)
         if form is None:
-            form = lerp_forms.learn(key, rules.pointwise(start_, end_, weight_), start_, end_, weight_)
+            form = lerp_forms.learn(key, metas.lerp(start_, end_, weight_), start_, end_, weight_)
         if form.casts:
             start_, end_, weight_ = cast_operands(form, (start_, end_, weight_))
         return known_result(form, lerp_of_arrays(start_, end_, weight_), start_, end_, weight_)

@@ -7,16 +7,17 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, ufunc_shim
+
+from ..metas import ops as metas
 
 DTYPES_FC = plain_dtypes("fc")
-DTYPES_BIUF = plain_dtypes("biuf")
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
     except Exception as error:
@@ -24,30 +25,13 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         raise
 
 
-# add_Tensor where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if alpha != 1 or alpha is True or other_.dtype is not self_.dtype:
-        return add_Tensor(self, other, alpha)
-    try:
-        result = cp.add(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Tensor(self, other, alpha)
+add_Tensor_dense = ufunc_shim(add_Tensor, cp.add, "TT1", "biufc", DENSE_CUDA)
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
@@ -60,7 +44,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        plan = metas.add_Tensor(self.array, other.array, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
@@ -94,7 +78,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
     except Exception as error:
@@ -102,34 +86,13 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         raise
 
 
-# add_Scalar where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    self_ = self.array
-    if (
-        alpha != 1
-        or alpha is True
-        or self_.dtype not in DTYPES_FC
-        or (type(other) is not float and type(other) is not int)
-    ):
-        return add_Scalar(self, other, alpha)
-    try:
-        result = cp.add(self_, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return add_Scalar(self, other, alpha)
+add_Scalar_dense = ufunc_shim(add_Scalar, cp.add, "TN1", "fc", DENSE_CUDA)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
@@ -142,7 +105,7 @@ def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other, alpha=alpha)
+        plan = metas.add_Scalar(self.array, other, alpha)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
@@ -174,7 +137,7 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # less(Tensor self, Tensor other) -> Tensor
 def less(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        plan = metas.less(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.less(self_, other_))
     except Exception as error:
@@ -182,21 +145,4 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def less_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return less(self, other)
-    try:
-        result = cp.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return less(self, other)
+less_dense = ufunc_shim(less, cp.less, "TT", "biuf", DENSE_CUDA)

@@ -3,15 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import kernels as kernels
 import numpy as np
-from numpy import ndarray
-from numpy.typing import NDArray
 
 from opwright.abi import (
-    DENSE_CPU,
     DType,
     KnownForms,
     Plan,
@@ -21,15 +16,15 @@ from opwright.abi import (
     name_kernel,
     plain_dtypes,
     results_of,
-    rules,
-    wrap,
+    ufunc_shims,
     wrap_list,
     wrap_result,
 )
 
+from ..metas import ops as metas
+
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")
-DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 mul_default_forms = KnownForms("TT", np.multiply, (0, 1))
@@ -43,7 +38,7 @@ def mul_default(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul_default_forms.get(key)
         if form is None:
-            form = mul_default_forms.learn(key, rules.pointwise(self_, other_), self_, other_)
+            form = mul_default_forms.learn(key, metas.mul_default(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.multiply(self_, other_), self_, other_)
@@ -52,38 +47,7 @@ def mul_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return mul_default(self, other)
-    try:
-        result = np.multiply(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_default(self, other)
-
-
-# mul_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
-        return mul_default(wrap(self), wrap(other)).array
-    try:
-        result = np.multiply(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return mul_default(wrap(self), wrap(other)).array
+mul_default_dense, mul_default_arrays = ufunc_shims(mul_default, np.multiply, "TT", "biufc")
 
 
 mul_out_forms = KnownForms()
@@ -97,7 +61,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul_out_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_)
+            plan = metas.mul_default(self_, other_)
             mul_out_forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -121,7 +85,7 @@ def mul_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = mul__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_)
+            plan = metas.mul_default(self_, other_)
             mul__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))
@@ -163,7 +127,7 @@ def exp(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp_forms.get(key)
         if form is None:
-            form = exp_forms.learn(key, rules.pointwise(self_, kind="int_to_float"), self_)
+            form = exp_forms.learn(key, metas.exp(self_), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, np.exp(self_), self_)
@@ -172,41 +136,7 @@ def exp(self: Tensor) -> Tensor:
         raise
 
 
-# exp where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def exp_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    if self_.dtype not in DTYPES_FC:
-        return exp(self)
-    try:
-        result = np.exp(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not self_.dtype:
-            return exp(self)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return exp(self)
-
-
-# exp where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def exp_arrays(self: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if dtype not in DTYPES_FC:
-        return exp(wrap(self)).array
-    try:
-        result = np.exp(self)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result.dtype is not dtype:
-            return exp(wrap(self)).array
-        return result if type(result) is ndarray else np.asarray(result)
-    return exp(wrap(self)).array
+exp_dense, exp_arrays = ufunc_shims(exp, np.exp, "T", "fc")
 
 
 exp__forms = KnownForms()
@@ -219,7 +149,7 @@ def exp_(self: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype)
         form = exp__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float")
+            plan = metas.exp(self_)
             exp__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -257,12 +187,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = less_forms.get(key)
         if form is None:
-            form = less_forms.learn(
-                key,
-                rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating"),
-                self_,
-                other_,
-            )
+            form = less_forms.learn(key, metas.less(self_, other_), self_, other_)
         if form.casts:
             self_, other_ = cast_operands(form, (self_, other_))
         return known_result(form, np.less(self_, other_), self_, other_)
@@ -271,38 +196,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# less where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def less_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
-        return less(self, other)
-    try:
-        result = np.less(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return less(self, other)
-
-
-# less where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    dtype = self.dtype
-    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
-        return less(wrap(self), wrap(other)).array
-    try:
-        result = np.less(self, other)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return result if type(result) is ndarray else np.asarray(result)
-    return less(wrap(self), wrap(other)).array
+less_dense, less_arrays = ufunc_shims(less, np.less, "TT", "biuf")
 
 
 less__forms = KnownForms()
@@ -316,7 +210,7 @@ def less_(self: Tensor, other: Tensor) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, other_.shape, other_.strides, other_.dtype)
         form = less__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, other_, kind="bool", accepts="bool integer floating")
+            plan = metas.less(self_, other_)
             less__forms.learn_plan(key, plan, self_, other_)
         else:
             plan = Plan(form, (self_, other_))

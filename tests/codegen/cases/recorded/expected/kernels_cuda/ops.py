@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, rules
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, ufunc_shim
+
+from ..metas import ops as metas
 
 
 # mul(Tensor self, Tensor other) -> Tensor
 def mul_default(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array)
+        plan = metas.mul_default(self.array, other.array)
         self_, other_ = plan.operands
         return new_result(plan, cp.multiply(self_, other_))
     except Exception as error:
@@ -19,30 +21,13 @@ def mul_default(self: Tensor, other: Tensor) -> Tensor:
         raise
 
 
-# mul_default where every tensor is simple: dense, row-major, with elements, of a dtype that computes in itself.
-def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return mul_default(self, other)
-    try:
-        result = cp.multiply(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return mul_default(self, other)
+mul_default_dense = ufunc_shim(mul_default, cp.multiply, "TT", "biufc", DENSE_CUDA)
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array)
+        plan = metas.mul_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.target(out)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -55,7 +40,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 # mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul_(self: Tensor, other: Tensor) -> Tensor:
     try:
-        plan = rules.pointwise(self.array, other.array)
+        plan = metas.mul_default(self.array, other.array)
         self_, other_ = plan.operands
         target = plan.inplace(self)
         plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)

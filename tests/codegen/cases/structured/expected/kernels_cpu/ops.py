@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import KnownForms, Plan, Tensor, cast_operands, dtypes, known_result, name_kernel, rules
+from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel
+
+from ..metas import ops as metas
 
 largest_default_forms = KnownForms()
 
@@ -19,8 +21,7 @@ def largest_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tens
         key = (self_.shape, self_.strides, self_.dtype, dim, keepdim)
         form = largest_default_forms.get(key)
         if form is None:
-            plan0 = rules.reduce(self_, dim, keepdim)
-            plan1 = rules.reduce(self_, dim, keepdim, dtype=dtypes.int64)
+            plan0, plan1 = metas.largest_default(self_, dim, keepdim)
             form = largest_default_forms.learn(key, (plan0, plan1), self_)
         if form[0].casts:
             (self_,) = cast_operands(form[0], (self_,))
@@ -36,8 +37,7 @@ def largest_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tens
 #     (Tensor(a!) values, Tensor(b!) indices)
 def largest_values_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
     try:
-        plan0 = rules.reduce(self.array, dim, keepdim)
-        plan1 = rules.reduce(self.array, dim, keepdim, dtype=dtypes.int64)
+        plan0, plan1 = metas.largest_default(self.array, dim, keepdim)
         (self_,) = plan0.operands
         target0 = plan0.target(values)
         target1 = plan1.target(indices)
@@ -65,11 +65,7 @@ def halve_default(self: Tensor, rounding: str | None) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, rounding)
         form = halve_default_forms.get(key)
         if form is None:
-            form = halve_default_forms.learn(
-                key,
-                rules.pointwise(self_, kind="int_to_float") if rounding is None else rules.pointwise(self_),
-                self_,
-            )
+            form = halve_default_forms.learn(key, metas.halve_default(self_, rounding), self_)
         if form.casts:
             (self_,) = cast_operands(form, (self_,))
         return known_result(form, halve_default_of_arrays(self_, rounding), self_)
@@ -88,7 +84,7 @@ def halve_(self: Tensor, rounding: str | None) -> Tensor:
         key = (self_.shape, self_.strides, self_.dtype, rounding)
         form = halve__forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float") if rounding is None else rules.pointwise(self_)
+            plan = metas.halve_default(self_, rounding)
             halve__forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
@@ -111,7 +107,7 @@ def halve_out_rounding(self: Tensor, rounding: str | None, out: Tensor) -> Tenso
         key = (self_.shape, self_.strides, self_.dtype, rounding)
         form = halve_out_rounding_forms.get(key)
         if form is None:
-            plan = rules.pointwise(self_, kind="int_to_float") if rounding is None else rules.pointwise(self_)
+            plan = metas.halve_default(self_, rounding)
             halve_out_rounding_forms.learn_plan(key, plan, self_)
         else:
             plan = Plan(form, (self_,))
