@@ -10,10 +10,19 @@ from typing import NamedTuple
 import pytest
 
 CORE = Path(__file__).parents[1] / "runtime" / "fast"
-FILES = sorted(CORE.glob("*.[ch]"))
-# A definition at the left margin: its type, its name and its parameters, up to the brace that ends a line.
+FILES = sorted(CORE.rglob("*.[ch]"))
+# A definition at the left margin: its type, its name (or OF(name), for each type) and its parameters, up to the brace
+# that ends a line or begins a body of one line.
 FUNCTION = re.compile(
-    r"^(?P<type>(?!typedef|struct|enum|union|return|else)[a-zA-Z_][\w ]*?\**)\b(?P<name>\w+)\([^;{}]*\) \{$", re.M
+    r"^(?P<type>(?!typedef|struct|enum|union|return|else)[a-zA-Z_][\w ]*?\**)\b(?:OF\()?(?P<name>\w+)\)?"
+    r"\([^;{}]*\) \{(?:$| .*\}$)",
+    re.M,
+)
+MACRO = re.compile(r"^#define (?P<name>\w+)\(.*\\\n(?P<body>(?:.*\\\n)*.*\n)", re.M)
+# The first line of a function that a macro defines.
+DEFINED = re.compile(
+    r"^ *(?P<type>(?:CLONES |ELEMENT |static )[\w ]*?\**)\b(?:OF\(NAME\)|(?:\w+##)?(?:NAME|END)(?:##\w+)?)\(.*\{ *\\$",
+    re.M,
 )
 # What it returns: a value, one of two truths, or an error.
 RETURNED = re.compile(r"\b[Rr]eturns?\b|^/\* Whether\b")
@@ -25,32 +34,45 @@ class Function(NamedTuple):
     is_void: bool
 
 
+def described(path: Path, text: str, match: re.Match[str], result_type: str) -> Function:
+    """Return a function with the comment right above the start of a match."""
+    before = text[: match.start()]
+    comment = before[before.rindex("/*") :] if before.endswith("*/\n") else ""
+    where = f"{path.relative_to(CORE).as_posix()}:{before.count(chr(10)) + 1} {match['name']}"
+    return Function(where, " ".join(comment.replace("\n *", "").split()), result_type.split()[-1] == "void")
+
+
 def functions(path: Path) -> Iterator[Function]:
-    """Yield the functions that a file defines, with the comments right above them."""
+    """Yield the functions that a file defines, itself and by macros, with the comments right above them."""
     text = path.read_text("utf-8")
     for match in FUNCTION.finditer(text):
-        before = text[: match.start()]
-        comment = before[before.rindex("/*") :] if before.endswith("*/\n") else ""
-        where = f"{path.name}:{before.count(chr(10)) + 1} {match['name']}"
-        is_void = match["type"].split()[-1] == "void"
-        yield Function(where, " ".join(comment.replace("\n *", "").split()), is_void)
+        yield described(path, text, match, match["type"])
+    for match in MACRO.finditer(text):
+        if defined := DEFINED.search(match["body"]):
+            yield described(path, text, match, defined["type"])
 
 
 def test_functions_are_found() -> None:
-    """Of every shape: static or not, of a pointer, a number or nothing, over several lines, in headers."""
+    """Of every shape: static or not, of a pointer, a number or nothing, over several lines, in headers, by macros."""
     found = {function.where.split()[1]: function for path in FILES for function in functions(path)}
     assert found["is_node"].where.startswith("node.h:")
     assert found["track_all"].is_void
     assert not found["cell_at"].is_void  # a pointer
     assert {"hand_on", "configure", "PyInit__fast"} <= set(found)
+    assert found["own_lgamma_f32"].where.startswith("kernels/gamma.h:")  # in one line
+    assert not found["sum_row"].is_void  # for each type
+    assert found["LOOP1"].is_void
+    assert {"UNARY", "INDEXED_LOOP", "SCAN", "POSITIONS", "BESIDE", "EXTREME", "PLUS_PRODUCT", "HAS_NONFINITE"} <= set(
+        found
+    )
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CORE).as_posix())
 def test_every_function_says_what_it_does(path: Path) -> None:
     assert [function.where for function in functions(path) if len(function.comment.split()) < 4] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CORE).as_posix())
 def test_every_function_says_what_it_returns(path: Path) -> None:
     silent = [each.where for each in functions(path) if not each.is_void and not RETURNED.search(each.comment)]
     assert silent == []

@@ -41,8 +41,9 @@ static const Elementwise gelu_how[] = {{1, 0, 0, 0, BOTH(gelu)}, {1, 0, 0, 0, BO
 static const Elementwise gelu_gradient_how[] = {{2, 0, 0, 0, BOTH(gelu_gradient)}, {2, 0, 0, 0, BOTH(gelu_by_tanh_gradient)}};
 OF_ARRAYS(relu, 1, 0)
 
-/* log_sigmoid(self): the logarithm, and exp(-|self|). */
-static PyObject *serve_log_sigmoid(const CompiledKernel *kernel, const KernelCall *call) {
+/* log_sigmoid(self) of one dense float32 or float64 array. Returns the tuple (log(sigmoid(self)), exp(-|self|)), both
+ * of its shape; NULL without an exception for any other call, with one if memory runs out. */
+static PyObject *handle_log_sigmoid(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     ElementwiseJob first = {0}, second = {0};
     if (call->count != 1 || call->out != NULL || plain_floats(call->args[0]) == NULL) {
@@ -60,19 +61,19 @@ static PyObject *serve_log_sigmoid(const CompiledKernel *kernel, const KernelCal
 }
 
 const CompiledKernel activation_kernels[] = {
-    {"relu", serve_elementwise, &relu_how, QUIET},
-    {"log_sigmoid", serve_log_sigmoid, NULL, 0},
-    {"silu", serve_elementwise, &silu_how, 0},
-    {"mish", serve_elementwise, &mish_how, 0},
-    {"elu", serve_elementwise, &elu_how, 0},
-    {"leaky_relu", serve_elementwise, &leaky_relu_how, 0},
-    {"softplus", serve_elementwise, &softplus_how, 0},
-    {"hardsigmoid", serve_elementwise, &hardsigmoid_how, QUIET},
-    {"hardswish", serve_elementwise, &hardswish_how, 0},
-    {"gelu", serve_by_word, gelu_how, 0},
-    {"silu_gradient", serve_elementwise, &silu_gradient_how, OF_NUMPY},
-    {"gelu_gradient", serve_by_word, gelu_gradient_how, OF_NUMPY},
-    {"elu_gradient", serve_elementwise, &elu_gradient_how, OF_NUMPY},
-    {"threshold_backward", serve_elementwise, &threshold_backward_how, QUIET},
+    {"relu", handle_elementwise, &relu_how, QUIET},
+    {"log_sigmoid", handle_log_sigmoid, NULL, 0},
+    {"silu", handle_elementwise, &silu_how, 0},
+    {"mish", handle_elementwise, &mish_how, 0},
+    {"elu", handle_elementwise, &elu_how, 0},
+    {"leaky_relu", handle_elementwise, &leaky_relu_how, 0},
+    {"softplus", handle_elementwise, &softplus_how, 0},
+    {"hardsigmoid", handle_elementwise, &hardsigmoid_how, QUIET},
+    {"hardswish", handle_elementwise, &hardswish_how, 0},
+    {"gelu", handle_variant, gelu_how, 0},
+    {"silu_gradient", handle_elementwise, &silu_gradient_how, OF_NUMPY},
+    {"gelu_gradient", handle_variant, gelu_gradient_how, OF_NUMPY},
+    {"elu_gradient", handle_elementwise, &elu_gradient_how, OF_NUMPY},
+    {"threshold_backward", handle_elementwise, &threshold_backward_how, QUIET},
     {NULL, NULL, NULL, 0},
 };

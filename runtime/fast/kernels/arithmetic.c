@@ -40,14 +40,16 @@ static const Elementwise nan_to_num_how = {1, 3, 1, 0, BOTH(nan_to_num)};
 static const Elementwise lerp_how[] = {{2, 1, 0, 0, BOTH(near_lerp)}, {2, 1, 0, 0, BOTH(far_lerp)}};
 OF_ARRAYS(reciprocal_root, 1, 0)
 
-/* Read a bound: None is NaN, which holds nothing. */
+/* Read a bound of `clamp` into `bound`: NaN for None, since no element compares with NaN. Returns 0 for a NaN that was
+ * given and for anything that is not a number, which the Python handles. */
 static int read_bound(PyObject *object, int type, double *bound) {
     *bound = NAN;
     return object == Py_None || (read_element(object, type, bound) && *bound == *bound);
 }
 
-/* clamp(self, min, max, out=None) */
-static PyObject *serve_clamp(const CompiledKernel *kernel, const KernelCall *call) {
+/* clamp(self, min, max, out=None), and `hardtanh`, which has the same arguments. Returns a new array, or `out`; NULL
+ * without an exception if a bound is NaN or an array, and where `run_elementwise` returns NULL. */
+static PyObject *handle_clamp(const CompiledKernel *kernel, const KernelCall *call) {
     ElementwiseJob job = {0};
     PyObject *out = call->out;
     if (call->count == 4 && out == NULL) {
@@ -62,8 +64,10 @@ static PyObject *serve_clamp(const CompiledKernel *kernel, const KernelCall *cal
     return run_elementwise(kernel->how, call->args, out, &job);
 }
 
-/* lerp(self, end, weight), from the nearer of the two. */
-static PyObject *serve_lerp(const CompiledKernel *kernel, const KernelCall *call) {
+/* lerp(self, end, weight) for a Python number as the weight: computed from whichever of self and end is nearer. Returns
+ * a new array, or `out`; NULL without an exception for another weight, and where `run_elementwise` returns
+ * NULL. */
+static PyObject *handle_lerp(const CompiledKernel *kernel, const KernelCall *call) {
     const Elementwise *how = kernel->how;
     ElementwiseJob job = {0};
     if (call->count != 3 || !read_number(call->args[2], &job.numbers[0])) {
@@ -75,19 +79,19 @@ static PyObject *serve_lerp(const CompiledKernel *kernel, const KernelCall *call
 }
 
 const CompiledKernel arithmetic_kernels[] = {
-    {"reciprocal_root", serve_elementwise, &reciprocal_root_how, 0},
-    {"cube", serve_elementwise, &cube_how, 0},
-    {"fractional_part", serve_elementwise, &fraction_how, 0},
-    {"sign", serve_elementwise, &sign_how, QUIET},
-    {"angle", serve_elementwise, &angle_how, QUIET},
-    {"nan_to_num", serve_elementwise, &nan_to_num_how, QUIET},
-    {"lerp", serve_lerp, lerp_how, 0},
-    {"clamp", serve_clamp, &clamp_how, QUIET},
-    {"hardtanh", serve_clamp, &clamp_how, QUIET},
-    {"fmod", serve_elementwise, &fmod_how, 0},
-    {"remainder", serve_elementwise, &remainder_how, 0},
-    {"add_scaled", serve_elementwise, &add_scaled_how, 0},
-    {"addcmul", serve_elementwise, &addcmul_how, 0},
-    {"addcdiv", serve_elementwise, &addcdiv_how, 0},
+    {"reciprocal_root", handle_elementwise, &reciprocal_root_how, 0},
+    {"cube", handle_elementwise, &cube_how, 0},
+    {"fractional_part", handle_elementwise, &fraction_how, 0},
+    {"sign", handle_elementwise, &sign_how, QUIET},
+    {"angle", handle_elementwise, &angle_how, QUIET},
+    {"nan_to_num", handle_elementwise, &nan_to_num_how, QUIET},
+    {"lerp", handle_lerp, lerp_how, 0},
+    {"clamp", handle_clamp, &clamp_how, QUIET},
+    {"hardtanh", handle_clamp, &clamp_how, QUIET},
+    {"fmod", handle_elementwise, &fmod_how, 0},
+    {"remainder", handle_elementwise, &remainder_how, 0},
+    {"add_scaled", handle_elementwise, &add_scaled_how, 0},
+    {"addcmul", handle_elementwise, &addcmul_how, 0},
+    {"addcdiv", handle_elementwise, &addcdiv_how, 0},
     {NULL, NULL, NULL, 0},
 };

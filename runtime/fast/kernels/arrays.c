@@ -3,12 +3,13 @@
 #include "kernels.h"
 #include "../array_pool.h"
 
-/* Whether an operand is an array of that type, whatever its strides and byte order. */
+/* Whether an object is exactly an ndarray of that type number, whatever its strides and byte order. */
 int is_array_of(PyObject *object, int type) {
     return Py_TYPE(object) == &PyArray_Type && PyArray_TYPE((Array *)object) == type;
 }
 
-/* Return an array that lies as kernels want it, borrowed; NULL for anything else. */
+/* Return an object as an array if it is an ndarray that is C-contiguous, aligned and of native byte order, borrowed;
+ * NULL without an exception for anything else. */
 Array *any_plain_array(PyObject *object) {
     Array *array = (Array *)object;
     if (Py_TYPE(object) != &PyArray_Type || !PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISALIGNED(array) ||
@@ -18,29 +19,31 @@ Array *any_plain_array(PyObject *object) {
     return array;
 }
 
-/* The same, of elements that may be copied as bytes: objects may not. */
+/* Return an array as `any_plain_array` does, borrowed; NULL, too, for a dtype that holds references (object), since its
+ * elements must not be copied as bytes. */
 Array *plain_bytes(PyObject *object) {
     Array *array = any_plain_array(object);
     return array == NULL || PyDataType_REFCHK(PyArray_DESCR(array)) ? NULL : array;
 }
 
+/* Return the bytes of one element. */
 npy_intp element_size(const Array *array) {
     return PyArray_ITEMSIZE(array);
 }
 
-/* The same as `any_plain_array`, of that type. */
+/* Return an array as `any_plain_array` does, borrowed; NULL, too, if it is of another type number. */
 Array *plain_array(PyObject *object, int type) {
     return is_array_of(object, type) ? any_plain_array(object) : NULL;
 }
 
-/* Return an array of float32 or float64 that lies as kernels want it, borrowed; NULL for anything else. */
+/* Return an array as `any_plain_array` does, borrowed; NULL, too, if it is neither float32 nor float64. */
 Array *plain_floats(PyObject *object) {
     Array *array = plain_array(object, NPY_FLOAT);
     return array != NULL ? array : plain_array(object, NPY_DOUBLE);
 }
 
-/* Return an array of that type that lies as kernels want it: itself, or a copy, a new reference either way. NULL
- * without an exception for anything else. */
+/* Return an array of that type number, C-contiguous, aligned and of native byte order: itself, or a copy, a new
+ * reference either way. NULL without an exception for anything else, with one if memory runs out. */
 Array *dense_array(PyObject *object, int type) {
     if (plain_array(object, type) != NULL) {
         return (Array *)Py_NewRef(object);
@@ -52,47 +55,50 @@ Array *dense_array(PyObject *object, int type) {
         (Array *)object, PyArray_DescrFromType(type), NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED);
 }
 
+/* Return a float32 or float64 array as `dense_array` does: a new reference, or NULL as there. */
 Array *dense_floats(PyObject *object) {
     return dense_array(object, is_array_of(object, NPY_DOUBLE) ? NPY_DOUBLE : NPY_FLOAT);
 }
 
+/* Whether two arrays have the same number of dimensions and the same sizes. */
 int has_shape_of(const Array *array, const Array *other) {
     int ndim = PyArray_NDIM(array);
     return ndim == PyArray_NDIM(other) &&
            (ndim == 0 || memcmp(PyArray_DIMS(array), PyArray_DIMS(other), (size_t)ndim * sizeof(npy_intp)) == 0);
 }
 
-/* Whether two arrays have one type and shape. */
+/* Whether two arrays have the same type number and shape. */
 int is_like(const Array *array, const Array *other) {
     return PyArray_TYPE(array) == PyArray_TYPE(other) && has_shape_of(array, other);
 }
 
-/* Return how many places the first dimensions of an array have together. */
+/* Return the number of elements that the first `dims` dimensions span: the product of their sizes. */
 npy_intp count_of_first(const Array *array, int dims) {
     return PyArray_MultiplyList(PyArray_DIMS(array), dims);
 }
 
+/* Return the number of elements of an array. */
 npy_intp count_of(const Array *array) {
     return count_of_first(array, PyArray_NDIM(array));
 }
 
-/* Return a new row-major array, not filled. */
+/* Return a new C-contiguous array of that type number, not initialised; NULL with an exception. */
 Array *new_array(int ndim, const npy_intp *shape, int type) {
     return (Array *)array_new(PyArray_DescrFromType(type), ndim, shape);
 }
 
-/* Return a new row-major array of that dtype, not filled. */
+/* Return a new C-contiguous array of that dtype, not initialised; NULL with an exception. Does not steal the dtype. */
 Array *new_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
     Py_INCREF(dtype);
     return (Array *)array_new(dtype, ndim, shape);
 }
 
-/* Return the dtype that an object is, borrowed; NULL for anything else. */
+/* Return an object as a dtype if it is one, borrowed; NULL without an exception for anything else. */
 PyArray_Descr *dtype_of(PyObject *object) {
     return PyArray_DescrCheck(object) ? (PyArray_Descr *)object : NULL;
 }
 
-/* Return how many bytes an element has, where that is 4 or 8 and a number of the usual types; else 0. */
+/* Return the bytes of an element (4 or 8) of float32, float64, int32 or int64; 0 for any other dtype. */
 int width_of(const Array *array) {
     switch (PyArray_TYPE(array)) {
     case NPY_FLOAT:
@@ -106,18 +112,21 @@ int width_of(const Array *array) {
     }
 }
 
-/* Return a new array with so many rows, not filled, whose columns lie one behind the other. */
+/* Return a new (rows, columns) array in column-major (Fortran) order, not initialised; NULL with an exception. */
 Array *new_by_columns(npy_intp rows, npy_intp columns, int type) {
     npy_intp shape[2] = {rows, columns};
     return (Array *)PyArray_NewFromDescr(
         &PyArray_Type, PyArray_DescrFromType(type), 2, shape, NULL, NULL, NPY_ARRAY_F_CONTIGUOUS, NULL);
 }
 
+/* Return a new C-contiguous array with the shape and type number of another, not initialised; NULL with an
+ * exception. */
 Array *new_like(Array *array) {
     return new_array(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_TYPE(array));
 }
 
-/* Whether NumPy finds nothing to warn of: nothing overflows, and no number is none. */
+/* Whether NumPy casts between two type numbers without a possible warning: a safe cast, or an integer to a float, which
+ * can not overflow. */
 static int is_silent(int from, int to) {
     if (from > NPY_CDOUBLE || to > NPY_CDOUBLE) {
         return 0;
@@ -126,7 +135,8 @@ static int is_silent(int from, int to) {
     return is_widened || PyArray_CanCastSafely(from, to);
 }
 
-/* Return a new array in another dtype, laid out alike. NULL without an exception where NumPy might warn. */
+/* Cast to another dtype with NumPy's loop and keep the memory order. Returns a new array; NULL without an exception if
+ * the cast might warn or an operand is byte-swapped, with one if memory runs out. */
 PyObject *cast_silently(Array *array, PyArray_Descr *dtype) {
     if (!PyArray_ISNOTSWAPPED(array) || !PyArray_ISNBO(dtype->byteorder) ||
         !is_silent(PyArray_TYPE(array), dtype->type_num)) {
@@ -140,7 +150,7 @@ PyObject *cast_silently(Array *array, PyArray_Descr *dtype) {
     return result;
 }
 
-/* Whether an object is a Python number that a double holds; it is written. */
+/* Whether an object is a float, or an int of at most 53 bits (not a bool): its value is written to `number`. */
 int read_number(PyObject *object, double *number) {
     if (PyFloat_CheckExact(object)) {
         *number = PyFloat_AS_DOUBLE(object);
@@ -155,8 +165,8 @@ int read_number(PyObject *object, double *number) {
     return !overflow && whole <= ((int64_t)1 << 53) && whole >= -((int64_t)1 << 53);
 }
 
-/* Whether an object is an element of float32 or float64, by itself or as an array without dimensions, or a Python
- * number; it is written. */
+/* Whether an object is a NumPy scalar or a zero-dimensional array of that type number (float32 or float64), or a Python
+ * number as `read_number` takes it: its value is written to `number`. */
 int read_element(PyObject *object, int type, double *number) {
     if (PyArray_IsScalar(object, Float) && type == NPY_FLOAT) {
         *number = (double)PyArrayScalar_VAL(object, Float);
@@ -171,7 +181,8 @@ int read_element(PyObject *object, int type, double *number) {
     return 1;
 }
 
-/* Return a NumPy scalar of that type as an array without dimensions; NULL for anything else. */
+/* Return a NumPy scalar as a new zero-dimensional array of that type number (float32 or float64); NULL without an
+ * exception for anything else, with one if memory runs out. */
 Array *array_of_scalar(PyObject *object, int type) {
     double number;
     if (!PyArray_CheckScalar(object) || !read_element(object, type, &number)) {
@@ -186,8 +197,8 @@ Array *array_of_scalar(PyObject *object, int type) {
     return array;
 }
 
-/* Whether an object is a list or tuple of so many ints, or of one that stands for all; they are written. Ints of more
- * than 31 bits are left to the Python, so that sums and products of two are none too large. */
+/* Whether an object is a list or tuple of `count` ints, or of one int, which is then repeated: they are written to
+ * `values`. Ints of more than 31 bits are refused, so that sums and products of two can not overflow. */
 int read_ints(PyObject *object, npy_intp *values, int count) {
     if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
         return 0;
@@ -213,8 +224,9 @@ int read_ints(PyObject *object, npy_intp *values, int count) {
     return 1;
 }
 
-/* Go over operands that lie in any way and broadcast, block by block: the blocks are dense. Return the result, a new
- * array or `out`; NULL where NumPy refuses them, which is left to the Python. */
+/* Run `block` over operands of any strides that broadcast, with NumPy's buffered iterator: each block is contiguous.
+ * Returns the result, a new reference to a new array or to `out`; NULL without an exception where NumPy refuses the
+ * operands, so that the Python raises, with one if the iteration fails. */
 PyObject *walk_arrays(PyObject *const *operands, int count, PyObject *out, WalkBlock block, void *job) {
     Array *arrays[MOST_WALKED + 1];
     npy_uint32 flags[MOST_WALKED + 1];
@@ -256,12 +268,12 @@ PyObject *walk_arrays(PyObject *const *operands, int count, PyObject *out, WalkB
     return result;
 }
 
-/* Return how many things a list or tuple has; -1 for anything else. */
+/* Return the length of a list or tuple; -1 without an exception for anything else. */
 int count_of_sequence(PyObject *object) {
     return PyList_CheckExact(object) || PyTuple_CheckExact(object) ? (int)PySequence_Fast_GET_SIZE(object) : -1;
 }
 
-/* Do the work of so many elements; where they are many, other threads run meanwhile. Who calls holds the arrays. */
+/* Run `work(job)`; for `size` elements from LONG_WORK on without the GIL. The caller holds references to the arrays. */
 void do_work(Work work, void *job, npy_intp size) {
     if (size < LONG_WORK) {
         work(job);

@@ -1,5 +1,5 @@
-/* Casts: between float32 and the reduced dtypes, half and bfloat16, which are computed in float32; those that NumPy does
- * without a word. */
+/* Casts: between float32 and the reduced dtypes, half and bfloat16, which are computed in float32; those that NumPy
+ * does without a warning. */
 
 #include "kernels.h"
 
@@ -11,6 +11,7 @@ typedef struct {
     DenseLoop cast;
 } CastJob;
 
+/* Define a loop that casts `count` contiguous elements from data[0] to data[1] by FUNCTION. Returns nothing. */
 #define CAST(NAME, FROM, TO, FUNCTION)                                                                                 \
     CLONES static void NAME(char *const *data, npy_intp count) {                                                       \
         const FROM *x = (const FROM *)data[0];                                                                         \
@@ -30,6 +31,7 @@ CAST(narrow_brain, float, uint16_t, to_bf16)
 #include <immintrin.h>
 #define BY_PROCESSOR __attribute__((target("avx,f16c")))
 
+/* Cast `count` halves to float32, eight at a time with F16C, and the rest by the portable loop. */
 BY_PROCESSOR static void widen_half_in_eights(char *const *data, npy_intp count) {
     const npy_intp whole = count - count % 8;
     for (npy_intp i = 0; i < whole; i += 8) {
@@ -40,6 +42,7 @@ BY_PROCESSOR static void widen_half_in_eights(char *const *data, npy_intp count)
     widen_half(rest, count - whole);
 }
 
+/* Cast `count` float32 to half, eight at a time with F16C, and the rest by the portable loop. */
 BY_PROCESSOR static void narrow_half_in_eights(char *const *data, npy_intp count) {
     const npy_intp whole = count - count % 8;
     for (npy_intp i = 0; i < whole; i += 8) {
@@ -52,6 +55,7 @@ BY_PROCESSOR static void narrow_half_in_eights(char *const *data, npy_intp count
 
 #define BY_WIDE_PROCESSOR __attribute__((target("avx512f")))
 
+/* Cast `count` halves to float32, sixteen at a time with AVX-512, and the rest by the portable loop. */
 BY_WIDE_PROCESSOR static void widen_half_in_sixteens(char *const *data, npy_intp count) {
     const npy_intp whole = count - count % 16;
     for (npy_intp i = 0; i < whole; i += 16) {
@@ -62,6 +66,8 @@ BY_WIDE_PROCESSOR static void widen_half_in_sixteens(char *const *data, npy_intp
     widen_half(rest, count - whole);
 }
 
+/* Cast `count` float32 to half, sixteen at a time with AVX-512, and the rest by the portable loop. The vectors raise no
+ * floating-point errors. */
 BY_WIDE_PROCESSOR static void narrow_half_in_sixteens(char *const *data, npy_intp count) {
     const npy_intp whole = count - count % 16;
     for (npy_intp i = 0; i < whole; i += 16) {
@@ -73,6 +79,7 @@ BY_WIDE_PROCESSOR static void narrow_half_in_sixteens(char *const *data, npy_int
     narrow_half(rest, count - whole);
 }
 
+/* Return the fastest loop of this processor from half to float32 (`is_widened`), or from float32 to half. */
 static DenseLoop half_cast(int is_widened) {
     if (__builtin_cpu_supports("avx512f")) {
         return is_widened ? widen_half_in_sixteens : narrow_half_in_sixteens;
@@ -83,6 +90,7 @@ static DenseLoop half_cast(int is_widened) {
     return is_widened ? widen_half : narrow_half;
 }
 #else
+/* Return the portable loop from half to float32 (`is_widened`), or from float32 to half. */
 static DenseLoop half_cast(int is_widened) {
     return is_widened ? widen_half : narrow_half;
 }
@@ -90,7 +98,8 @@ static DenseLoop half_cast(int is_widened) {
 
 enum { OTHER, SINGLE, HALF, BRAIN };
 
-/* Return which of the dtypes one is. */
+/* Return which of float32 (SINGLE), half and bfloat16 a dtype is; OTHER for any other one. bfloat16 is known by its
+ * name, since it is a dtype of another package. */
 static int kind_of(const PyArray_Descr *dtype) {
     if (dtype->type_num == NPY_FLOAT || dtype->type_num == NPY_HALF) {
         return dtype->type_num == NPY_HALF ? HALF : SINGLE;
@@ -102,6 +111,8 @@ static int kind_of(const PyArray_Descr *dtype) {
     return strcmp(last == NULL ? name : last + 1, "bfloat16") == 0 ? BRAIN : OTHER;
 }
 
+/* Return the loop from one kind of dtype to another, of which one is SINGLE and the other HALF or BRAIN; NULL for other
+ * pairs. */
 static DenseLoop cast_of(int from, int to) {
     if (from == SINGLE) {
         return to == HALF ? half_cast(0) : to == BRAIN ? narrow_brain : NULL;
@@ -109,7 +120,7 @@ static DenseLoop cast_of(int from, int to) {
     return to != SINGLE ? NULL : from == HALF ? half_cast(1) : from == BRAIN ? widen_brain : NULL;
 }
 
-/* Whether a dtype is a reduced one: then how it is widened and narrowed. */
+/* Whether a dtype is half or bfloat16: then the loops to and from float32 are written; otherwise both are NULL. */
 int read_reduced(const PyArray_Descr *dtype, Reduced *reduced) {
     int kind = kind_of(dtype);
     reduced->widen = cast_of(kind, SINGLE);
@@ -117,11 +128,13 @@ int read_reduced(const PyArray_Descr *dtype, Reduced *reduced) {
     return reduced->widen != NULL;
 }
 
+/* Run the loop of a CastJob. Needs no GIL. */
 static void work_cast(void *given) {
     const CastJob *job = given;
     job->cast(job->data, job->count);
 }
 
+/* Return a new array of that dtype and the shape of a dense array, filled by the loop; NULL with an exception. */
 static PyObject *cast_by_loop(Array *array, PyArray_Descr *dtype, DenseLoop cast) {
     Array *result = new_of(dtype, PyArray_NDIM(array), PyArray_DIMS(array));
     if (result != NULL) {
@@ -131,8 +144,8 @@ static PyObject *cast_by_loop(Array *array, PyArray_Descr *dtype, DenseLoop cast
     return (PyObject *)result;
 }
 
-/* Return an array in a dtype, itself where it has that one, a new reference. NULL without an exception where the
- * Python's `cast_array` has to do it. */
+/* Return an array in a dtype, a new reference: itself if it has that very dtype, else a new array. NULL without an
+ * exception where the Python's `cast_array` has to do it: for subclasses, and casts that may warn. */
 PyObject *cast_array(PyObject *object, PyArray_Descr *dtype) {
     if (Py_TYPE(object) != core.array) {
         return NULL;
@@ -149,14 +162,15 @@ PyObject *cast_array(PyObject *object, PyArray_Descr *dtype) {
     return cast_silently(array, dtype);
 }
 
-/* cast_array(array, dtype) */
-static PyObject *serve_cast(const CompiledKernel *kernel, const KernelCall *call) {
+/* cast_array(array, dtype). Returns as the C function of that name; NULL without an exception, too, if `dtype` is no
+ * dtype. */
+static PyObject *handle_cast(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     PyArray_Descr *dtype = call->count == 2 && call->out == NULL ? dtype_of(call->args[1]) : NULL;
     return dtype == NULL ? NULL : cast_array(call->args[0], dtype);
 }
 
 const CompiledKernel cast_kernels[] = {
-    {"cast_array", serve_cast, NULL, OF_NUMPY | QUIET},
+    {"cast_array", handle_cast, NULL, OF_NUMPY | QUIET},
     {NULL, NULL, NULL, 0},
 };

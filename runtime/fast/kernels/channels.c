@@ -4,7 +4,7 @@
 
 #include "loops.h"
 
-/* How many channels that lie beside each other are computed at once. */
+/* How many neighbouring channels are computed at once. */
 #define BESIDE 64
 
 typedef struct {
@@ -33,7 +33,8 @@ FUSED
 
 UNFUSED
 
-/* Take the input, dense and with elements; borrowed. */
+/* Read a dense float array (batch, channels, ...) with elements into the job. Returns it, borrowed; NULL without an
+ * exception for anything else. */
 static Array *read_input(PyObject *object, ChannelsJob *job) {
     Array *self = plain_floats(object);
     if (self == NULL || PyArray_NDIM(self) < 2 || count_of(self) == 0) {
@@ -46,7 +47,8 @@ static Array *read_input(PyObject *object, ChannelsJob *job) {
     return self;
 }
 
-/* Take a number for each channel, or None. Whether it can be taken. */
+/* Read a dense array of one number for each channel into `data`; None leaves `data` as it is. Returns 1, or 0 for
+ * anything else. */
 static int read_channels(PyObject *object, const ChannelsJob *job, int type, const char **data) {
     if (object == Py_None) {
         return 1;
@@ -61,7 +63,8 @@ static int read_channels(PyObject *object, const ChannelsJob *job, int type, con
 
 enum { RESULT, MEAN, RSTD, VARIANCE, FACTOR, NEW_MEAN, NEW_VARIANCE, MADE };
 
-/* Make all arrays that a call in training fills, or none. */
+/* Make the result, of the shape of `self`, and the arrays (channels,) that normalisation fills. Returns 1; 0 with an
+ * exception, and nothing made, if memory runs out. */
 static int make_arrays(Array *self, ChannelsJob *job, Array **made) {
     char **data[MADE] = {&job->to, &job->mean, &job->rstd, &job->variance, &job->factor, &job->new_mean,
                          &job->new_variance};
@@ -78,12 +81,15 @@ static int make_arrays(Array *self, ChannelsJob *job, Array **made) {
     return 1;
 }
 
+/* Normalise all channels of the job, in the type of `self`. */
 static void normalize(Array *self, ChannelsJob *job) {
     do_work(PyArray_TYPE(self) == NPY_DOUBLE ? normalize_channels_f64 : normalize_channels_f32, job, count_of(self));
 }
 
-/* batch_norm_of_input(input, weight, bias, training, momentum, eps) */
-static PyObject *serve_of_input(const CompiledKernel *kernel, const KernelCall *call) {
+/* batch_norm_of_input(input, weight, bias, training, momentum, eps), by the statistics of the batch. Returns the tuple
+ * (result, mean, rstd), the last two (channels,); NULL without an exception unless the input is dense float32 or
+ * float64 with elements, and the others match it. */
+static PyObject *handle_batch_norm(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     ChannelsJob job = {.is_training = 1};
     Array *self = call->count == 6 && call->out == NULL ? read_input(call->args[0], &job) : NULL, *made[MADE];
@@ -100,8 +106,10 @@ static PyObject *serve_of_input(const CompiledKernel *kernel, const KernelCall *
     return results;
 }
 
-/* batch_norm_with_running(input, weight, bias, running_mean, running_var, training, momentum, eps) */
-static PyObject *serve_with_running(const CompiledKernel *kernel, const KernelCall *call) {
+/* batch_norm_with_running(input, weight, bias, running_mean, running_var, training, momentum, eps). Returns the tuple
+ * (result, mean, rstd, new running mean, new running variance); in evaluation mean and rstd are empty, and the running
+ * statistics those that were given. NULL without an exception for operands that are not dense or do not match. */
+static PyObject *handle_running_batch_norm(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     ChannelsJob job = {0};
     PyObject *const *args = call->args;
@@ -141,7 +149,7 @@ static PyObject *serve_with_running(const CompiledKernel *kernel, const KernelCa
 }
 
 const CompiledKernel channel_kernels[] = {
-    {"batch_norm_of_input", serve_of_input, NULL, 0},
-    {"batch_norm_with_running", serve_with_running, NULL, 0},
+    {"batch_norm_of_input", handle_batch_norm, NULL, 0},
+    {"batch_norm_with_running", handle_running_batch_norm, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

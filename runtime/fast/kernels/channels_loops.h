@@ -1,6 +1,6 @@
 /* Normalisation of batches for one type: included with REAL and OF(name). Arrays are (batch, channels, size). */
 
-/* The mean and the mean squared distance from it of each channel. */
+/* Write mean and biased variance of each channel, over batch and size. */
 CLONES static void OF(channel_statistics)(const ChannelsJob *job, REAL *mean, REAL *variance) {
     const npy_intp size = job->size, apart = job->channels * size;
     const double count = (double)(job->batch * size);
@@ -18,7 +18,8 @@ CLONES static void OF(channel_statistics)(const ChannelsJob *job, REAL *mean, RE
     }
 }
 
-/* The same of rows of channels, some channels at a time. */
+/* Write mean and biased variance of each channel of (batch, channels) arrays, where size is 1: BESIDE neighbouring
+ * channels at a time. */
 CLONES static void OF(column_statistics)(const ChannelsJob *job, REAL *mean, REAL *variance) {
     const REAL *x = (const REAL *)job->from;
     const npy_intp channels = job->channels;
@@ -45,7 +46,7 @@ CLONES static void OF(column_statistics)(const ChannelsJob *job, REAL *mean, REA
     }
 }
 
-/* (x - mean) * factor + bias */
+/* Write (x - mean) * factor + bias for all elements; a bias of NULL is zeros. */
 CLONES static void OF(scale_channels)(const ChannelsJob *job, const REAL *mean, const REAL *factor) {
     const npy_intp size = job->size, channels = job->channels;
     const REAL *x = (const REAL *)job->from, *bias = (const REAL *)job->bias;
@@ -66,6 +67,8 @@ CLONES static void OF(scale_channels)(const ChannelsJob *job, const REAL *mean, 
     }
 }
 
+/* Normalise a ChannelsJob: in training by the batch's own statistics, which are computed first, and update the running
+ * ones unless they are NULL. Needs no GIL. */
 static void OF(normalize_channels)(void *given) {
     const ChannelsJob *job = given;
     REAL *mean = (REAL *)job->mean, *variance = (REAL *)job->variance;

@@ -15,6 +15,8 @@ typedef struct {
     npy_intp count;
 } ChoiceJob;
 
+/* Define a loop of `where` for elements of one size: `to` gets elements of `first` where the mask is true, else of
+ * `second`. Returns nothing. */
 #define CHOOSE(NAME, TYPE)                                                                                             \
     CLONES static void NAME(void *given) {                                                                             \
         const ChoiceJob *job = given;                                                                                  \
@@ -39,12 +41,13 @@ CHOOSE(choose_2, uint16_t)
 CHOOSE(choose_4, uint32_t)
 CHOOSE(choose_8, uint64_t)
 
-/* Return the loop for elements of so many bytes, or NULL. */
+/* Return the loop for elements of 1, 2, 4 or 8 bytes; NULL for other sizes. */
 static Work loop_of(npy_intp size) {
     return size == 1 ? choose_1 : size == 2 ? choose_2 : size == 4 ? choose_4 : size == 8 ? choose_8 : NULL;
 }
 
-/* Return an array that lies row by row and has the mask's shape, or one element, borrowed; NULL for anything else. */
+/* Return an object as a dense array that has the mask's shape (`step` is 1) or one element (`step` is 0), borrowed;
+ * NULL without an exception for anything else. */
 static Array *operand_of(PyObject *object, const Array *mask, int *step) {
     Array *array = plain_bytes(object);
     if (array == NULL) {
@@ -54,7 +57,8 @@ static Array *operand_of(PyObject *object, const Array *mask, int *step) {
     return *step || (count_of(array) == 1 && PyArray_NDIM(array) <= PyArray_NDIM(mask)) ? array : NULL;
 }
 
-/* Return the array of what is chosen, of the mask's shape. */
+/* Choose into a new array of the mask's shape and the dtype of `like`. Returns it; NULL without an exception for
+ * elements of another size than `loop_of` has, with one if memory runs out. */
 static PyObject *chosen(Array *mask, Array *like, ChoiceJob *job) {
     Work loop = loop_of(element_size(like));
     Array *result = loop == NULL ? NULL : new_of(PyArray_DESCR(like), PyArray_NDIM(mask), PyArray_DIMS(mask));
@@ -67,8 +71,9 @@ static PyObject *chosen(Array *mask, Array *like, ChoiceJob *job) {
     return (PyObject *)result;
 }
 
-/* choose(condition, self, other) */
-static PyObject *serve_choose(const CompiledKernel *kernel, const KernelCall *call) {
+/* choose(condition, self, other) for a dense boolean mask, and operands of one dtype that have its shape or one
+ * element. Returns a new array; NULL without an exception for anything else. */
+static PyObject *handle_choose(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     ChoiceJob job;
     Array *mask = call->count == 3 && call->out == NULL ? plain_array(call->args[0], NPY_BOOL) : NULL;
@@ -85,7 +90,8 @@ static PyObject *serve_choose(const CompiledKernel *kernel, const KernelCall *ca
     return chosen(mask, first, &job);
 }
 
-/* Write a number as an element of float32 or float64. Whether it is one, and stays finite where it was. */
+/* Write a number as an element of that type number (float32 or float64). Returns 0 if it is no number, or if a finite
+ * one becomes infinite as float32, of which the Python warns. */
 static int write_element(PyObject *value, int type, double *element) {
     double number;
     if (!read_element(value, type, &number)) {
@@ -100,8 +106,9 @@ static int write_element(PyObject *value, int type, double *element) {
     return 1;
 }
 
-/* fill_where(self, mask, value) */
-static PyObject *serve_fill(const CompiledKernel *kernel, const KernelCall *call) {
+/* fill_where(self, mask, value) for a dense float array and a boolean mask of its shape. Returns a new array; NULL
+ * without an exception for anything else. */
+static PyObject *handle_fill(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double element;
     ChoiceJob job = {.first = (const char *)&element, .second_step = 1};
@@ -117,7 +124,7 @@ static PyObject *serve_fill(const CompiledKernel *kernel, const KernelCall *call
 }
 
 const CompiledKernel choice_kernels[] = {
-    {"choose", serve_choose, NULL, QUIET},
-    {"fill_where", serve_fill, NULL, QUIET},
+    {"choose", handle_choose, NULL, QUIET},
+    {"fill_where", handle_fill, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

@@ -25,8 +25,8 @@ typedef struct {
 #undef REAL
 #undef OF
 
-/* Read kernel, stride, padding and dilation of one dimension or two, whose sizes are known, and count the windows.
- * Whether there are any. */
+/* Read kernel size, stride, padding and dilation for one or two dimensions, whose sizes the job has, and count the
+ * windows. Returns 0 if they are not lists of ints in range, or if there is no window. */
 static int read_options(ColumnsJob *job, PyObject *const *options, int ndim) {
     npy_intp values[4][2];
     for (int i = 0; i < 4; i++) {
@@ -51,8 +51,11 @@ static int read_options(ColumnsJob *job, PyObject *const *options, int ndim) {
     return 1;
 }
 
-/* columns_of(image, kernel, stride, padding, dilation, beside) */
-static PyObject *serve_columns(const CompiledKernel *kernel, const KernelCall *call) {
+/* columns_of(image, kernel, stride, padding, dilation, beside): im2col of (images, channels, length) or (images,
+ * channels, height, width). Returns a new array (images, channels * kernel elements, windows), or with `beside`
+ * (channels * kernel elements, images * windows); NULL without an exception for anything but dense floats with
+ * elements. */
+static PyObject *handle_columns(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *image = call->count == 6 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     int ndim = image == NULL ? 0 : PyArray_NDIM(image) - 2;
@@ -80,8 +83,10 @@ static PyObject *serve_columns(const CompiledKernel *kernel, const KernelCall *c
     return (PyObject *)made;
 }
 
-/* sum_of_windows(columns, sizes, kernel, stride, padding, dilation) */
-static PyObject *serve_sum(const CompiledKernel *kernel, const KernelCall *call) {
+/* sum_of_windows(columns, sizes, kernel, stride, padding, dilation): col2im, where `columns` is (images, channels,
+ * *kernel, *windows). Returns a new array (images, channels, *sizes); NULL without an exception for operands that are
+ * not dense or do not match. */
+static PyObject *handle_sum(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *columns = call->count == 6 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     int ndim = columns == NULL ? 0 : count_of_sequence(call->args[1]);
@@ -115,7 +120,7 @@ static PyObject *serve_sum(const CompiledKernel *kernel, const KernelCall *call)
 }
 
 const CompiledKernel column_kernels[] = {
-    {"columns_of", serve_columns, NULL, QUIET},
-    {"sum_of_windows", serve_sum, NULL, 0},
+    {"columns_of", handle_columns, NULL, QUIET},
+    {"sum_of_windows", handle_sum, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

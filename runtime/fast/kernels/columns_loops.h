@@ -1,6 +1,7 @@
 /* Windows as columns, and their sums, for one type: included with REAL and OF(name). */
 
-/* Take one place of all windows of a plane, line by line, zeros from beside it. */
+/* Write one row of the columns: the element at offset (above, before) of each window of a plane. Those that lie beside
+ * the plane are not written. */
 ELEMENT void OF(take_lines)(REAL *out, const REAL *plane, const Axis *rows, const Axis *columns, npy_intp above,
                             npy_intp before) {
     npy_intp first, last, top, bottom;
@@ -21,7 +22,8 @@ ELEMENT void OF(take_lines)(REAL *out, const REAL *plane, const Axis *rows, cons
     }
 }
 
-/* The same, of as many windows as places, one step apart: the plane itself, moved. */
+/* Write the same row for windows one step apart, of which a line has as many as elements: the plane itself, shifted,
+ * which is one copy. */
 ELEMENT void OF(take_moved)(REAL *out, const REAL *plane, const Axis *rows, const Axis *columns, npy_intp above,
                             npy_intp before) {
     const npy_intp width = columns->size, whole = rows->size * width, moved = above * width + before;
@@ -32,7 +34,7 @@ ELEMENT void OF(take_moved)(REAL *out, const REAL *plane, const Axis *rows, cons
     }
 }
 
-/* Write zeros where the places of windows are beside the plane. */
+/* Write zeros to one row of the columns where the windows' element at that offset lies beside the plane. */
 ELEMENT void OF(clear_sides)(REAL *out, const Axis *rows, const Axis *columns, npy_intp above, npy_intp before) {
     npy_intp first, last, top, bottom;
     windows_within(rows, above, &top, &bottom);
@@ -51,7 +53,7 @@ ELEMENT void OF(clear_sides)(REAL *out, const Axis *rows, const Axis *columns, n
     }
 }
 
-/* Write the columns of all images. */
+/* Write the columns of all images of a ColumnsJob (im2col). Needs no GIL. */
 CLONES static void OF(take_columns)(void *given) {
     const ColumnsJob *job = given;
     const Axis *rows = &job->rows, *columns = &job->columns;
@@ -75,7 +77,7 @@ CLONES static void OF(take_columns)(void *given) {
     }
 }
 
-/* Add up windows: (images, channels, places, windows) become planes. */
+/* Add up windows (images, channels, kernel elements, windows) to planes (col2im). Needs no GIL. */
 CLONES static void OF(add_columns)(void *given) {
     const ColumnsJob *job = given;
     const Axis *rows = &job->rows, *columns = &job->columns;

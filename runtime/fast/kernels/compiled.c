@@ -1,4 +1,4 @@
-/* Compiled: a function of `opwright_kernels` with a kernel in C, which serves the calls that it can. */
+/* Compiled: a function of `opwright_kernels` with a kernel in C, which handles the common calls. */
 
 #include "kernels.h"
 
@@ -7,7 +7,7 @@
 
 #include <fenv.h>
 
-/* What is reported. Underflow is not: NumPy ignores it unless told, and powers underflow all the time. */
+/* What is reported. Underflow is not: NumPy ignores it by default, and powers underflow all the time. */
 #define ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)
 
 typedef struct {
@@ -24,6 +24,7 @@ static const CompiledKernel *const tables[] = {
     factor_kernels, fill_kernels, product_gradient_kernels, NULL,
 };
 
+/* Return the kernel of a name, borrowed from the tables; NULL without an exception if there is none. */
 static const CompiledKernel *find_kernel(const char *name) {
     for (const CompiledKernel *const *table = tables; *table != NULL; table++) {
         for (const CompiledKernel *kernel = *table; kernel->name != NULL; kernel++) {
@@ -35,7 +36,8 @@ static const CompiledKernel *find_kernel(const char *name) {
     return NULL;
 }
 
-/* Whether the arguments are those of a call on NumPy's arrays, by position, and at most `out` by name. */
+/* Read a call into `call`. Returns 0 unless the array module is NumPy, all arguments are positional, and at most `out`
+ * is given by name; the Python handles any other call. */
 static int read_call(const CompiledKernel *kernel, PyObject *const *args, Py_ssize_t count, PyObject *names,
                      KernelCall *call) {
     int behind = (kernel->traits & OF_NUMPY) == 0;
@@ -54,19 +56,19 @@ static int read_call(const CompiledKernel *kernel, PyObject *const *args, Py_ssi
     return 1;
 }
 
-/* Forget floating-point errors, which takes longer than to ask for them. */
+/* Clear the floating-point status flags; reading them first is faster, since they are mostly clear. */
 void forget_errors(void) {
     if (fetestexcept(ERRORS | FE_UNDERFLOW)) {
         feclearexcept(ERRORS | FE_UNDERFLOW);
     }
 }
 
-/* Whether a loop met an error that is reported. */
+/* Whether a loop raised a division by zero, an overflow or an invalid operation since the flags were cleared. */
 int has_errors(void) {
     return fetestexcept(ERRORS) != 0;
 }
 
-/* Whether a result is an operand that was written to, or a result behind the operands. */
+/* Whether a kernel returned one of its arguments: an operand that it wrote to, or a positional `out`. */
 static int is_given(const KernelCall *call, const PyObject *result) {
     for (Py_ssize_t i = 0; i < call->count; i++) {
         if (call->args[i] == result) {
@@ -76,10 +78,10 @@ static int is_given(const KernelCall *call, const PyObject *result) {
     return 0;
 }
 
-/* Have the function warn or raise, as `np.errstate` says, where a loop met an error: polynomials meet some that nobody
- * asked for. Its values are dropped, so that an element's does not depend on others. What was written over an operand
- * cannot be computed anew, and is not told. Takes the result. */
-static PyObject *told(const Compiled *compiled, PyObject *result, PyObject *const *args, size_t flagged) {
+/* Run the Python function for its floating-point warning or error, as `np.errstate` says, and drop its values, so that
+ * an element does not depend on the others. Returns the kernel's result, which it steals; NULL with an exception if the
+ * function raises. */
+static PyObject *report_errors(const Compiled *compiled, PyObject *result, PyObject *const *args, size_t flagged) {
     PyObject *again = PyObject_Vectorcall(compiled->base.function, args, (size_t)PyVectorcall_NARGS(flagged), NULL);
     if (again == NULL) {
         Py_DECREF(result);
@@ -89,16 +91,18 @@ static PyObject *told(const Compiled *compiled, PyObject *result, PyObject *cons
     return result;
 }
 
+/* Call the kernel; where it refuses the call, and for errors to report, call the Python function. Returns a new
+ * reference; NULL with an exception. */
 static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Compiled *compiled = (Compiled *)self;
     KernelCall call;
     if (read_call(compiled->kernel, args, PyVectorcall_NARGS(flagged), names, &call)) {
         forget_errors();
-        PyObject *result = compiled->kernel->serve(compiled->kernel, &call);
+        PyObject *result = compiled->kernel->handler(compiled->kernel, &call);
         int errors = has_errors();
         forget_errors();
         if (result != NULL && errors && (compiled->kernel->traits & QUIET) == 0 && !is_given(&call, result)) {
-            return told(compiled, result, args, flagged);
+            return report_errors(compiled, result, args, flagged);
         }
         if (result != NULL || PyErr_Occurred()) {
             return result;
@@ -107,7 +111,8 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
     return PyObject_Vectorcall(compiled->base.function, args, flagged, names);
 }
 
-/* Find the kernel by the function's name. Returns -1 with an exception. */
+/* Take the Python function and find the kernel of its name. Returns 0; -1 with a TypeError if it is no function, or a
+ * ValueError if it has no kernel. */
 static int compiled_init(PyObject *self, PyObject *const *args) {
     if (!PyFunction_Check(args[0])) {
         PyErr_SetString(PyExc_TypeError, "Compiled() takes a function");
@@ -128,7 +133,7 @@ CallableType compiled_type = {
     .init = compiled_init,
 };
 
-/* Get what kernels go by. Returns -1 with an exception. */
+/* Import NumPy and find its matmul loops. Returns 0; -1 with an exception. */
 int kernels_ready(void) {
     numpy = PyImport_ImportModule("numpy");
     return numpy == NULL ? -1 : products_ready();

@@ -1,12 +1,12 @@
 /* Convolution of planes and lines without columns, and the gradient of its weight: of windows one step apart, strip by
- * strip, with sums in registers; of a channel at a time and of small images, place by place. */
+ * strip, with sums in registers; of a channel at a time and of small images, kernel element by kernel element. */
 
 #include "kernels.h"
 
 #include "axis.h"
 #include "loops.h"
 
-/* Products up to which a loop over places is faster than what other ways need before they begin. */
+/* Products up to which the loop over kernel elements is faster than the set-up of other ways. */
 #define FEW_PRODUCTS 32768
 
 /* With more channels, or sums over fewer windows, products of matrices are faster. */
@@ -16,8 +16,8 @@
 #define TILE_KEPT 4
 #define TILE_LANES 8
 #define TILE_TAPS 3
-/* The most elements of a tile. */
-#define TILE_PLACES 64
+/* The most elements of a tile, which results are padded to. */
+#define TILE_ELEMENTS 64
 /* Strips are about as large, which is half of a core's second-level cache. */
 #define STRIP_BYTES (1 << 19)
 
@@ -28,9 +28,10 @@ typedef struct {
     npy_intp images, channels, kept, groups;
     npy_intp each; /* channels of a group */
     Axis rows, columns;
-    /* A strip has rows of planes, padded, for `strip_count` rows of results. Its results lie as wide as it is. */
+    /* A strip has rows of planes, padded, for `strip_count` rows of results. Its results are rows as wide as the
+     * strip. */
     char *strip, *made;
-    npy_intp width, strip_count, strip_rows, strip_plane, strip_places, strip_size, made_plane;
+    npy_intp width, strip_count, strip_rows, strip_plane, strip_positions, strip_size, made_plane;
 } ConvolutionJob;
 
 FUSED
@@ -49,7 +50,9 @@ FUSED
 
 UNFUSED
 
-/* Take step, padding and gap of images or, as one row, of lines, and count the windows. Whether there are any. */
+/* Read stride, padding and dilation for `ndim` dimensions (1: a plane of one row) and count the windows; for a
+ * transposed convolution those of the plain one that computes it. Returns 0 if they are not lists of ints in range, if
+ * there is no window, or if a transposed one has a stride other than 1. */
 static int read_windows(PyObject *const *options, ConvolutionJob *job, int ndim, int is_transposed) {
     npy_intp steps[2], pads[2], gaps[2];
     Axis *axes[2] = {ndim == 1 ? &job->columns : &job->rows, &job->columns};
@@ -75,7 +78,8 @@ static int read_windows(PyObject *const *options, ConvolutionJob *job, int ndim,
     return 1;
 }
 
-/* Take input, shape of the weight, [stride, padding, dilation] and groups. Whether these can be convolved. */
+/* Read a dense input, the weight's shape, [stride, padding, dilation] and `given`, the number of groups. Returns 0 if
+ * they do not match, or there is no window; a message is the Python's. */
 static int read_convolution(ConvolutionJob *job, const Array *self, const npy_intp *weight, PyObject *const *options,
                             PyObject *given, int is_transposed) {
     const int ndim = PyArray_NDIM(self), is_line = ndim == 3;
@@ -96,19 +100,21 @@ static int read_convolution(ConvolutionJob *job, const Array *self, const npy_in
            read_windows(options, job, ndim - 2, is_transposed);
 }
 
-/* Whether strips serve it best: windows one step apart, of some places and not too many channels. */
+/* Whether the strip loops are fastest: stride 1, more than one kernel element, and few channels in a group. */
 static int goes_by_strips(const ConvolutionJob *job) {
     return job->rows.step == 1 && job->columns.step == 1 && job->rows.kernel * job->columns.kernel > 1 &&
            job->each <= MOST_CHANNELS;
 }
 
-/* Whether places are multiplied one by one: a channel at a time, or what is small. */
-static int goes_by_places(const ConvolutionJob *job, npy_intp weights) {
+/* Whether the loop over kernel elements is fastest: few products in all, or one channel in each group (depthwise)
+ * unless strips do that. */
+static int goes_by_elements(const ConvolutionJob *job, npy_intp weights) {
     const double windows = (double)job->images * (double)job->rows.count * (double)job->columns.count;
     return (double)weights * windows <= FEW_PRODUCTS || (job->each == 1 && job->groups > 1 && !goes_by_strips(job));
 }
 
-/* Return a new array of strips, their results, and `more` elements, which are there, too, to be written. */
+/* Return a new scratch array for a strip, its results and `more` elements, which `rest` points to; NULL with an
+ * exception. Sizes of strips are written to the job. */
 static Array *make_strips(ConvolutionJob *job, int type, npy_intp more, char **rest) {
     const npy_intp size = type == NPY_DOUBLE ? 8 : 4, reach = (job->rows.kernel - 1) * job->rows.gap;
     const npy_intp padded = job->columns.size + job->columns.pad;
@@ -119,9 +125,9 @@ static Array *make_strips(ConvolutionJob *job, int type, npy_intp more, char **r
     job->strip_count = (job->rows.count + strips - 1) / strips;
     job->strip_rows = job->strip_count + reach;
     job->strip_plane = job->strip_rows * job->width;
-    job->strip_places = job->strip_count * job->width;
-    job->made_plane = (job->strip_places + TILE_PLACES - 1) / TILE_PLACES * TILE_PLACES;
-    job->strip_size = job->each * job->strip_plane + (job->columns.kernel - 1) * job->columns.gap + TILE_PLACES;
+    job->strip_positions = job->strip_count * job->width;
+    job->made_plane = (job->strip_positions + TILE_ELEMENTS - 1) / TILE_ELEMENTS * TILE_ELEMENTS;
+    job->strip_size = job->each * job->strip_plane + (job->columns.kernel - 1) * job->columns.gap + TILE_ELEMENTS;
     Array *scratch = new_array(1, (npy_intp[]){job->strip_size + TILE_KEPT * job->made_plane + more}, type);
     if (scratch != NULL) {
         job->strip = PyArray_BYTES(scratch);
@@ -131,7 +137,8 @@ static Array *make_strips(ConvolutionJob *job, int type, npy_intp more, char **r
     return scratch;
 }
 
-/* Convolve by strips into the result, with a transposed weight turned first. Whether there was memory. */
+/* Convolve into `job->to` strip by strip; the weight of a transposed convolution is flipped first. Returns 1; 0 with an
+ * exception if memory runs out. */
 static int convolve_by_strips(ConvolutionJob *job, int type, npy_intp weights, int is_transposed) {
     char *turned;
     Array *scratch = make_strips(job, type, is_transposed ? weights : 0, &turned);
@@ -148,14 +155,16 @@ static int convolve_by_strips(ConvolutionJob *job, int type, npy_intp weights, i
     return 1;
 }
 
-/* Whether all elements are finite. Zeros of the padding, which loops leave out or add, would have given NaN. */
+/* Whether all elements are finite. With others the zeros of the padding, which loops skip or add, would give NaN. */
 static int are_finite(const Array *array) {
     const char *data = PyArray_BYTES(array);
     return !(PyArray_TYPE(array) == NPY_DOUBLE ? has_infinities_f64 : has_infinities_f32)(data, count_of(array));
 }
 
-/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) */
-static PyObject *serve_convolution(const CompiledKernel *kernel, const KernelCall *call) {
+/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) of one or two
+ * dimensions. Returns a new array (images, kept channels, *windows); NULL without an exception unless operands are
+ * dense, match, and are of sizes for which these loops are fastest. */
+static PyObject *handle_convolution(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     ConvolutionJob job = {0};
     PyObject *const *args = call->args;
@@ -168,8 +177,8 @@ static PyObject *serve_convolution(const CompiledKernel *kernel, const KernelCal
         (is_transposed && (!read_ints(args[7], rests, ndim - 2) || rests[0] != 0 || rests[1] != 0))) {
         return NULL;
     }
-    const int type = PyArray_TYPE(self), by_places = !is_transposed && goes_by_places(&job, count_of(weight));
-    if (!(by_places || goes_by_strips(&job)) || !are_finite(weight)) {
+    const int type = PyArray_TYPE(self), by_elements = !is_transposed && goes_by_elements(&job, count_of(weight));
+    if (!(by_elements || goes_by_strips(&job)) || !are_finite(weight)) {
         return NULL;
     }
     if (args[2] != Py_None) {
@@ -185,7 +194,7 @@ static PyObject *serve_convolution(const CompiledKernel *kernel, const KernelCal
     if (result != NULL) {
         job.weight = PyArray_BYTES(weight);
         job.to = PyArray_BYTES(result);
-        if (by_places) {
+        if (by_elements) {
             do_work(type == NPY_DOUBLE ? convolve_f64 : convolve_f32, &job, count_of(self));
         } else if (!convolve_by_strips(&job, type, count_of(weight), is_transposed)) {
             Py_CLEAR(result);
@@ -194,8 +203,10 @@ static PyObject *serve_convolution(const CompiledKernel *kernel, const KernelCal
     return (PyObject *)result;
 }
 
-/* weight_gradient(image, grad, shape, stride, padding, dilation, groups) */
-static PyObject *serve_weight_gradient(const CompiledKernel *kernel, const KernelCall *call) {
+/* weight_gradient(image, grad, shape, stride, padding, dilation, groups). Returns a new array of the weight's shape;
+ * NULL without an exception unless operands are dense, match, are of sizes for which strips are fastest, and the result
+ * is finite. */
+static PyObject *handle_weight_gradient(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     ConvolutionJob job = {0};
     PyObject *const *args = call->args;
@@ -232,7 +243,7 @@ static PyObject *serve_weight_gradient(const CompiledKernel *kernel, const Kerne
 }
 
 const CompiledKernel convolution_kernels[] = {
-    {"convolution", serve_convolution, NULL, 0},
-    {"weight_gradient", serve_weight_gradient, NULL, OF_NUMPY},
+    {"convolution", handle_convolution, NULL, 0},
+    {"weight_gradient", handle_weight_gradient, NULL, OF_NUMPY},
     {NULL, NULL, NULL, 0},
 };

@@ -1,11 +1,11 @@
 /* Convolution of planes for one type: included with REAL and OF(name). */
 
-/* Elements of a register, which may lie anywhere. */
+/* The elements of a vector register, loaded without alignment. */
 typedef REAL OF(Lane) __attribute__((vector_size(32), aligned(sizeof(REAL))));
 #define LANE ((npy_intp)(32 / sizeof(REAL)))
 
-/* Convolve one tile of places, `lanes` registers of them, for `kept` channels of the result, whose sums stay in
- * registers: `x` is the first place of the tile in the strip, weights are those of the first channel. */
+/* Convolve one tile, `lanes` vectors of windows, for `kept` channels of the result, whose sums stay in registers. `x`
+ * is the tile's first element in the strip, weights[k] the weight of a channel; sums are written to `out`. */
 ELEMENT void OF(sum_tile)(const ConvolutionJob *job, const REAL *x, const REAL *const *weights, REAL *out,
                           npy_intp kept, npy_intp lanes) {
     OF(Lane) sums[TILE_LANES];
@@ -30,23 +30,23 @@ ELEMENT void OF(sum_tile)(const ConvolutionJob *job, const REAL *x, const REAL *
     }
 }
 
-/* Convolve a strip for one channel of the result, or for four. */
+/* Convolve a strip for one channel of the result (`is_single`), or for TILE_KEPT of them, into `job->made`. */
 CLONES static void OF(sum_strip)(const ConvolutionJob *job, const REAL *const *weights, int is_single) {
     const REAL *strip = (const REAL *)job->strip;
     REAL *made = (REAL *)job->made;
     if (is_single) {
-        for (npy_intp at = 0; at < job->strip_places; at += TILE_LANES * LANE) {
+        for (npy_intp at = 0; at < job->strip_positions; at += TILE_LANES * LANE) {
             OF(sum_tile)(job, strip + at, weights, made + at, 1, TILE_LANES);
         }
     } else {
-        for (npy_intp at = 0; at < job->strip_places; at += TILE_LANES / TILE_KEPT * LANE) {
+        for (npy_intp at = 0; at < job->strip_positions; at += TILE_LANES / TILE_KEPT * LANE) {
             OF(sum_tile)(job, strip + at, weights, made + at, TILE_KEPT, TILE_LANES / TILE_KEPT);
         }
     }
 }
 
-/* Copy the rows of a group's planes that windows of the strip reach, from row `top` on, with zeros beside them. What
- * lies right of a row lies left of the next. */
+/* Copy the rows of a group's planes that windows of the strip reach, from row `top` on, with zeros beside them. The
+ * zeros right of a row are those left of the next. */
 static void OF(fill_strip)(const ConvolutionJob *job, const REAL *planes, npy_intp top) {
     const npy_intp size = job->columns.size, pad = job->columns.pad;
     REAL *to = (REAL *)job->strip;
@@ -67,7 +67,8 @@ static void OF(fill_strip)(const ConvolutionJob *job, const REAL *planes, npy_in
     }
 }
 
-/* Take the rows of a strip's results, which lie as wide as the strip, and add the bias. */
+/* Copy `count` rows of a strip's results, which are as wide as the strip, into a plane of the result and add the
+ * bias. */
 CLONES static void OF(take_made)(const ConvolutionJob *job, const REAL *made, REAL *out, npy_intp count, REAL bias) {
     for (npy_intp r = 0; r < count; r++, made += job->width, out += job->columns.count) {
         EACH_ALONE for (npy_intp c = 0; c < job->columns.count; c++) {
@@ -96,7 +97,7 @@ static void OF(convolve_strip)(const ConvolutionJob *job, npy_intp group, REAL *
     }
 }
 
-/* Convolve images whose windows are one step apart: strip by strip, each of which stays in the cache. */
+/* Convolve the images of a job with stride 1, strip by strip: a strip stays in the cache. Needs no GIL. */
 static void OF(convolve_strips)(void *given) {
     const ConvolutionJob *job = given;
     const npy_intp plane = job->rows.size * job->columns.size, made = job->rows.count * job->columns.count;
@@ -114,8 +115,8 @@ static void OF(convolve_strips)(void *given) {
     }
 }
 
-/* Turn the weights of a transposed convolution, (channels, kept / groups, ...), into those of a plain one: the other way
- * round, kept channels first. */
+/* Write the weight of a transposed convolution, (channels, kept / groups, *kernel), as that of the plain one that
+ * computes it: (kept, channels / groups, *kernel), with the kernel flipped. */
 static void OF(turn_weights)(const ConvolutionJob *job, char *turned) {
     const npy_intp kernel = job->rows.kernel * job->columns.kernel, kept = job->kept / job->groups;
     const REAL *from = (const REAL *)job->weight;
@@ -130,7 +131,7 @@ static void OF(turn_weights)(const ConvolutionJob *job, char *turned) {
     }
 }
 
-/* Take rows of gradients, as wide as the strip, with zeros where no window is. */
+/* Copy `count` rows of the gradient into rows as wide as the strip, with zeros behind them. */
 static void OF(fill_made)(const ConvolutionJob *job, const REAL *from, REAL *made, npy_intp count) {
     const npy_intp size = job->columns.count;
     memset(made, 0, (size_t)job->made_plane * sizeof(REAL));
@@ -145,7 +146,7 @@ ELEMENT void OF(sum_taps)(const ConvolutionJob *job, const REAL *x, REAL *out, n
     const npy_intp gap = job->columns.gap, kernel = job->each * job->rows.kernel * job->columns.kernel;
     OF(Lane) sums[TILE_KEPT * TILE_TAPS];
     memset(sums, 0, sizeof sums);
-    for (npy_intp at = 0; at < job->strip_places; at += LANE) {
+    for (npy_intp at = 0; at < job->strip_positions; at += LANE) {
         for (npy_intp k = 0; k < kept; k++) {
             for (npy_intp tap = 0; tap < taps; tap++) {
                 sums[k * taps + tap] += *(const OF(Lane) *)(x + tap * gap + at) *
@@ -224,7 +225,7 @@ static void OF(weigh_strips)(void *given) {
 
 #undef LANE
 
-/* Add a plane, times a number for each place of the kernel, to a plane of the result. */
+/* Add a plane, times each element of the kernel, to a plane of the result: one channel of a convolution. */
 CLONES static void OF(add_plane)(const ConvolutionJob *job, const REAL *x, const REAL *weight, REAL *out) {
     const Axis *rows = &job->rows, *columns = &job->columns;
     for (npy_intp i = 0; i < rows->kernel; i++) {
@@ -251,6 +252,7 @@ CLONES static void OF(add_plane)(const ConvolutionJob *job, const REAL *x, const
     }
 }
 
+/* Whether any of `count` elements is infinite or NaN. */
 static int OF(has_infinities)(const char *weight, npy_intp count) {
     for (npy_intp i = 0; i < count; i++) {
         if (!OF(isfinite)(((const REAL *)weight)[i])) {
@@ -260,6 +262,7 @@ static int OF(has_infinities)(const char *weight, npy_intp count) {
     return 0;
 }
 
+/* Convolve the images of a job, kernel element by kernel element, onto planes that hold the bias. Needs no GIL. */
 static void OF(convolve)(void *given) {
     const ConvolutionJob *job = given;
     const npy_intp plane = job->rows.size * job->columns.size, made = job->rows.count * job->columns.count;

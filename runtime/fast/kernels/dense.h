@@ -6,7 +6,7 @@
 
 #include "../numpy_api.h"
 
-/* Compute so many elements of dense arrays, the result behind the operands. */
+/* Compute `count` elements of dense arrays; data has the operands, and behind them the result. */
 typedef void (*DenseLoop)(char *const *data, npy_intp count);
 
 /* ufuncs.c */

@@ -11,19 +11,20 @@
 typedef struct {
     const char *from;
     char *to;
-    int64_t *places;
+    int64_t *indices;
     npy_intp outer, along, inner;
 } ExtremeJob;
 
-/* Along rows that lie side by side, element by element of these. NaN comes before all numbers. */
+/* Define a loop for dimensions with others behind them (inner > 1): it writes the extreme along the middle of slice
+ * `o`, and its first index. NaN comes before all numbers. Returns nothing. */
 #define BESIDE(NAME, TYPE, BEFORE)                                                                                     \
     CLONES static void NAME##_beside(const ExtremeJob *job, npy_intp o) {                                              \
         const TYPE *from = (const TYPE *)job->from + o * job->along * job->inner;                                      \
         TYPE *to = (TYPE *)job->to + o * job->inner;                                                                   \
-        int64_t *places = job->places + o * job->inner;                                                                \
+        int64_t *indices = job->indices + o * job->inner;                                                              \
         for (npy_intp k = 0; k < job->inner; k++) {                                                                    \
             to[k] = from[k];                                                                                           \
-            places[k] = 0;                                                                                             \
+            indices[k] = 0;                                                                                            \
         }                                                                                                              \
         for (npy_intp i = 1; i < job->along; i++) {                                                                    \
             const TYPE *row = from + i * job->inner;                                                                   \
@@ -31,19 +32,19 @@ typedef struct {
                 const TYPE x = row[k], y = to[k];                                                                      \
                 const int is_before = (x BEFORE y) | ((x != x) & (y == y));                                            \
                 to[k] = is_before ? x : y;                                                                             \
-                places[k] = is_before ? i : places[k];                                                                 \
+                indices[k] = is_before ? i : indices[k];                                                               \
             }                                                                                                          \
         }                                                                                                              \
     }
 
-/* Along a row: the extreme of each of several columns without its place, then the first element that is not behind it.
- * Comparisons with NaN are false. */
+/* Define a loop for the last dimension (inner is 1): it finds the extreme of row `o` by vectors of COLUMNS, without
+ * indices, then the first element that equals it, or the first NaN. Comparisons with NaN are false. Returns nothing. */
 #define WITHIN(NAME, TYPE, BEFORE)                                                                                     \
     CLONES static void NAME##_within(const ExtremeJob *job, npy_intp o) {                                              \
         const TYPE *row = (const TYPE *)job->from + o * job->along;                                                    \
         TYPE columns[COLUMNS], found = row[0];                                                                         \
         const npy_intp whole = job->along - job->along % COLUMNS;                                                      \
-        npy_intp place = 0;                                                                                            \
+        npy_intp index = 0;                                                                                            \
         int is_lost = 0;                                                                                               \
         for (int j = 0; j < COLUMNS; j++) {                                                                            \
             columns[j] = row[0];                                                                                       \
@@ -62,19 +63,20 @@ typedef struct {
         for (int j = 0; j < COLUMNS; j++) {                                                                            \
             found = columns[j] BEFORE found ? columns[j] : found;                                                      \
         }                                                                                                              \
-        for (int is_here = 0; !is_here; place += is_here ? 0 : COLUMNS) {                                              \
-            const npy_intp size = job->along - place < COLUMNS ? job->along - place : COLUMNS;                         \
+        for (int is_here = 0; !is_here; index += is_here ? 0 : COLUMNS) {                                              \
+            const npy_intp size = job->along - index < COLUMNS ? job->along - index : COLUMNS;                         \
             for (npy_intp j = 0; j < size; j++) {                                                                      \
-                is_here |= is_lost ? row[place + j] != row[place + j] : row[place + j] == found;                       \
+                is_here |= is_lost ? row[index + j] != row[index + j] : row[index + j] == found;                       \
             }                                                                                                          \
         }                                                                                                              \
-        while (is_lost ? row[place] == row[place] : row[place] != found) {                                             \
-            place++;                                                                                                   \
+        while (is_lost ? row[index] == row[index] : row[index] != found) {                                             \
+            index++;                                                                                                   \
         }                                                                                                              \
-        ((TYPE *)job->to)[o] = row[place];                                                                             \
-        job->places[o] = place;                                                                                        \
+        ((TYPE *)job->to)[o] = row[index];                                                                             \
+        job->indices[o] = index;                                                                                       \
     }
 
+/* Define the loop over all slices of an ExtremeJob for one type and comparison. Returns nothing; needs no GIL. */
 #define EXTREME(NAME, TYPE, BEFORE)                                                                                    \
     BESIDE(NAME, TYPE, BEFORE)                                                                                         \
     WITHIN(NAME, TYPE, BEFORE)                                                                                         \
@@ -98,8 +100,9 @@ EXTREME(smallest_i64, int64_t, <)
 static const Work largest_how[] = {largest_f32, largest_f64, largest_i64};
 static const Work smallest_how[] = {smallest_f32, smallest_f64, smallest_i64};
 
-/* largest_and_position(self, dim, keepdim) and smallest_and_position */
-static PyObject *serve_extreme(const CompiledKernel *kernel, const KernelCall *call) {
+/* largest_and_position(self, dim, keepdim) and smallest_and_position, of dense float32, float64 or int64. Returns the
+ * tuple (values, int64 indices); NULL without an exception for other operands, empty ones, and a dim out of range. */
+static PyObject *handle_extreme(const CompiledKernel *kernel, const KernelCall *call) {
     double dim;
     Array *self = call->count == 3 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
     int ndim = self == NULL ? 0 : PyArray_NDIM(self), type = self == NULL ? NPY_FLOAT : PyArray_TYPE(self);
@@ -121,16 +124,16 @@ static PyObject *serve_extreme(const CompiledKernel *kernel, const KernelCall *c
             shape[kept++] = i == axis ? 1 : PyArray_DIM(self, i);
         }
     }
-    Array *values = new_array(kept, shape, type), *places = new_array(kept, shape, NPY_INT64);
+    Array *values = new_array(kept, shape, type), *indices = new_array(kept, shape, NPY_INT64);
     PyObject *results = NULL;
-    if (values != NULL && places != NULL) {
+    if (values != NULL && indices != NULL) {
         job.to = PyArray_BYTES(values);
-        job.places = (int64_t *)PyArray_BYTES(places);
+        job.indices = (int64_t *)PyArray_BYTES(indices);
         do_work(((const Work *)kernel->how)[type == NPY_FLOAT ? 0 : type == NPY_DOUBLE ? 1 : 2], &job, count_of(self));
-        results = PyTuple_Pack(2, values, places);
+        results = PyTuple_Pack(2, values, indices);
     }
     Py_XDECREF(values);
-    Py_XDECREF(places);
+    Py_XDECREF(indices);
     return results;
 }
 
@@ -140,6 +143,8 @@ typedef struct {
     int differ;
 } EqualJob;
 
+/* Define a loop that sets `differ` if any two elements differ (NaN differs from all), and stops after that block.
+ * Returns nothing. */
 #define EQUAL(NAME, TYPE)                                                                                              \
     static void NAME(void *given) {                                                                                    \
         EqualJob *job = given;                                                                                         \
@@ -159,8 +164,9 @@ EQUAL(equal_f64, double)
 EQUAL(equal_i64, int64_t)
 #undef EQUAL
 
-/* same_elements(self, other) */
-static PyObject *serve_equal(const CompiledKernel *kernel, const KernelCall *call) {
+/* same_elements(self, other) of dense arrays of one shape and type (float32, float64, int64). Returns True or False;
+ * NULL without an exception for anything else. */
+static PyObject *handle_equal(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *self = call->count == 2 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
     Array *other = self == NULL ? NULL : any_plain_array(call->args[1]);
@@ -174,8 +180,8 @@ static PyObject *serve_equal(const CompiledKernel *kernel, const KernelCall *cal
 }
 
 const CompiledKernel extreme_kernels[] = {
-    {"largest_and_position", serve_extreme, largest_how, QUIET},
-    {"smallest_and_position", serve_extreme, smallest_how, QUIET},
-    {"same_elements", serve_equal, NULL, QUIET},
+    {"largest_and_position", handle_extreme, largest_how, QUIET},
+    {"smallest_and_position", handle_extreme, smallest_how, QUIET},
+    {"same_elements", handle_equal, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

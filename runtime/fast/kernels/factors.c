@@ -5,10 +5,10 @@
 
 #include "loops.h"
 
-/* From which size on LAPACK is faster, for all that it takes to call it. */
+/* Above this size LAPACK is faster, although a call of it costs more. */
 #define MOST_COLUMNS 32
 
-/* A matrix that lies in any way, in an array that others hold; or its transpose. */
+/* A matrix of any strides (bytes) in a borrowed array, or its transpose. */
 typedef struct {
     const char *from;
     npy_intp rows, columns, row_step, column_step;
@@ -36,10 +36,11 @@ static void (*const swap_rows[])(const int32_t *, npy_intp, int, void *, npy_int
 static void (*const multiply_diagonal[])(const void *, npy_intp, int, void *) = BOTH(multiply_diagonal);
 static void (*const add_logarithms[])(const void *, npy_intp, int, void *, void *) = BOTH(add_logarithms);
 static void (*const write_ones[])(void *, npy_intp) = BOTH(write_ones);
-/* Which of a pair serves a matrix. */
+/* The function of a pair, float32 or float64, for a matrix's type. */
 #define FOR(PAIR, MATRIX) PAIR[(MATRIX)->type == NPY_DOUBLE]
 
-/* Whether an object is a matrix of floats of a type, or of either where it is NPY_NOTYPE. */
+/* Whether an object is an aligned matrix of float32 or float64 with elements, of any strides; of that type number
+ * unless it is NPY_NOTYPE. Its layout is written to `matrix`. */
 static int read_any(PyObject *object, int type, Matrix *matrix) {
     Array *array = (Array *)object;
     if (!(is_array_of(object, NPY_FLOAT) || is_array_of(object, NPY_DOUBLE)) || PyArray_NDIM(array) != 2 ||
@@ -52,16 +53,18 @@ static int read_any(PyObject *object, int type, Matrix *matrix) {
     return 1;
 }
 
-static Matrix turned(const Matrix *matrix) {
+/* Return the transpose of a matrix: the same memory with the strides exchanged. */
+static Matrix transposed(const Matrix *matrix) {
     return (Matrix){matrix->from,        matrix->columns,  matrix->rows,
                     matrix->column_step, matrix->row_step, matrix->type};
 }
 
-/* Whether an object is a small square matrix. */
+/* Whether an object is a square matrix of at most MOST_COLUMNS columns, as `read_any` takes it. */
 static int read_square(PyObject *object, int type, Matrix *matrix) {
     return read_any(object, type, matrix) && matrix->rows == matrix->columns && matrix->rows <= MOST_COLUMNS;
 }
 
+/* Whether pivots (LAPACK's, counted from 1) are an odd permutation: the sign of the determinant. */
 static int is_odd(const int32_t *pivots, npy_intp n) {
     int swaps = 0;
     for (npy_intp j = 0; j < n; j++) {
@@ -70,29 +73,30 @@ static int is_odd(const int32_t *pivots, npy_intp n) {
     return swaps;
 }
 
-/* The factors of a matrix as arrays, new references; `lu` and `pivots` are where they lie. */
+/* The factors of a matrix as arrays, new references; `lu` and `pivots` are their data. */
 typedef struct {
-    Array *factors, *places;
+    Array *factors, *pivot_array;
     void *lu;
     int32_t *pivots;
     npy_intp n;
 } Factors;
 
+/* Release the arrays of factors. */
 static void drop(Factors *made) {
     Py_CLEAR(made->factors);
-    Py_CLEAR(made->places);
+    Py_CLEAR(made->pivot_array);
 }
 
-/* Factor a matrix. Return the first zero on the diagonal, counted from 1, or 0; -1, with nothing made, where an element
- * is not finite, or with an exception. */
+/* Factor P @ A = L @ U into new arrays. Returns the first zero on the diagonal of U, counted from 1, or 0; -1 with
+ * nothing made: without an exception if an element is not finite, with one if memory runs out. */
 static int factor(const Matrix *matrix, Factors *made) {
     const npy_intp n = matrix->rows;
     made->n = n;
     made->factors = new_by_columns(n, n, matrix->type);
-    made->places = new_array(1, &n, NPY_INT32);
-    if (made->factors != NULL && made->places != NULL) {
+    made->pivot_array = new_array(1, &n, NPY_INT32);
+    if (made->factors != NULL && made->pivot_array != NULL) {
         made->lu = PyArray_BYTES(made->factors);
-        made->pivots = (int32_t *)PyArray_BYTES(made->places);
+        made->pivots = (int32_t *)PyArray_BYTES(made->pivot_array);
         if (FOR(read_matrix, matrix)(matrix, made->lu)) {
             return FOR(eliminate, matrix)(made->lu, n, made->pivots);
         }
@@ -101,7 +105,8 @@ static int factor(const Matrix *matrix, Factors *made) {
     return -1;
 }
 
-/* The same where no zero may stand on the diagonal. Whether there are factors. */
+/* Factor a matrix that must be invertible. Returns whether there are factors; nothing is made if not, and an exception
+ * is set only if memory ran out. */
 static int factor_regular(const Matrix *matrix, Factors *made) {
     const int first_zero = factor(matrix, made);
     if (first_zero > 0) {
@@ -110,7 +115,7 @@ static int factor_regular(const Matrix *matrix, Factors *made) {
     return first_zero == 0;
 }
 
-/* Return 0 as an array of int32 without dimensions. */
+/* Return LAPACK's `info` of success, a new zero-dimensional int32 array of 0; NULL with an exception. */
 static PyObject *no_info(void) {
     Array *info = new_array(0, NULL, NPY_INT32);
     if (info != NULL) {
@@ -119,7 +124,7 @@ static PyObject *no_info(void) {
     return (PyObject *)info;
 }
 
-/* Return a tuple of results, which it takes; NULL where one of them is. */
+/* Return a tuple of results, whose references it steals; NULL, and all of them released, if one of them is NULL. */
 static PyObject *all_of(PyObject *const *results, int count) {
     PyObject *tuple = PyTuple_New(count);
     int is_whole = tuple != NULL;
@@ -137,11 +142,11 @@ static PyObject *all_of(PyObject *const *results, int count) {
     return tuple;
 }
 
-/* Solve A @ X = B, or A.T @ X = B, for columns in place. */
+/* Solve A @ X = B in place, or A.T @ X = B where `is_transposed`, for `count` columns of B, by the factors of A. */
 static void solve_columns(
-    const Matrix *matrix, const void *lu, const int32_t *pivots, int is_turned, void *columns, npy_intp count) {
+    const Matrix *matrix, const void *lu, const int32_t *pivots, int is_transposed, void *columns, npy_intp count) {
     const npy_intp n = matrix->rows;
-    if (!is_turned) {
+    if (!is_transposed) {
         FOR(swap_rows, matrix)(pivots, n, 0, columns, count);
         FOR(solve_triangle, matrix)(lu, n, 0, 0, 1, columns, count);
         FOR(solve_triangle, matrix)(lu, n, 0, 1, 0, columns, count);
@@ -152,14 +157,15 @@ static void solve_columns(
     }
 }
 
-/* Return the right side as columns of `n` elements to solve for: by columns, or by rows where X @ A = B is solved, since
- * these are the columns of X.T. NULL without an exception where it does not fit. */
+/* Read the right-hand side, (n, count) or for X @ A = B (count, n), into columns of n elements to solve for:
+ * column-major, or row-major where X @ A = B is solved as A.T @ X.T = B.T. Returns a new array of B's shape and writes
+ * `count`; NULL without an exception if it does not match or is not finite. */
 static Array *read_right(PyObject *object, const Matrix *matrix, int is_left, npy_intp *count) {
     Matrix right, columns;
     if (!read_any(object, matrix->type, &right)) {
         return NULL;
     }
-    columns = is_left ? right : turned(&right);
+    columns = is_left ? right : transposed(&right);
     if (columns.rows != matrix->rows) {
         return NULL;
     }
@@ -172,7 +178,8 @@ static Array *read_right(PyObject *object, const Matrix *matrix, int is_left, np
     return result;
 }
 
-/* The same for a vector. */
+/* Read a right-hand side (n,) into a new array, which it returns; NULL without an exception if it does not match or is
+ * not finite. */
 static Array *read_vector(PyObject *object, const Matrix *matrix) {
     Array *array = (Array *)object;
     if (!is_array_of(object, matrix->type) || PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != matrix->rows ||
@@ -187,8 +194,9 @@ static Array *read_vector(PyObject *object, const Matrix *matrix) {
     return result;
 }
 
-/* solution_and_factors(A, B, left, check_errors) */
-static PyObject *serve_solution(const CompiledKernel *kernel, const KernelCall *call) {
+/* solution_and_factors(A, B, left, check_errors) of a small square A. Returns the tuple (X, LU, pivots, info); NULL
+ * without an exception if A is large, singular or not finite, or if B does not match or is not finite. */
+static PyObject *handle_solution(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Matrix matrix;
     Factors made;
@@ -207,11 +215,12 @@ static PyObject *serve_solution(const CompiledKernel *kernel, const KernelCall *
         return NULL;
     }
     solve_columns(&matrix, made.lu, made.pivots, !is_left, PyArray_BYTES(result), count);
-    PyObject *results[] = {(PyObject *)result, (PyObject *)made.factors, (PyObject *)made.places, no_info()};
+    PyObject *results[] = {(PyObject *)result, (PyObject *)made.factors, (PyObject *)made.pivot_array, no_info()};
     return all_of(results, 4);
 }
 
-/* Return the pivots of a matrix, borrowed; NULL where they are not numbers of its rows. */
+/* Return the pivots of an (n, n) matrix, a dense int32 array of n numbers from 1 to n, borrowed; NULL without an
+ * exception for anything else. */
 static const int32_t *read_pivots(PyObject *object, npy_intp n) {
     Array *array = plain_array(object, NPY_INT32);
     if (array == NULL || PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != n) {
@@ -226,8 +235,9 @@ static const int32_t *read_pivots(PyObject *object, npy_intp n) {
     return pivots;
 }
 
-/* solve_with_lu(LU, pivots, B, left, adjoint) */
-static PyObject *serve_lu_solution(const CompiledKernel *kernel, const KernelCall *call) {
+/* solve_with_lu(LU, pivots, B, left, adjoint) of a small square LU. Returns X, a new array of B's shape; NULL without
+ * an exception for matrices that are large, not finite or do not match. */
+static PyObject *handle_lu_solution(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Matrix matrix;
     double elements[MOST_COLUMNS * MOST_COLUMNS];
@@ -248,8 +258,9 @@ static PyObject *serve_lu_solution(const CompiledKernel *kernel, const KernelCal
     return (PyObject *)result;
 }
 
-/* inverse_and_info(A, check_errors) */
-static PyObject *serve_inverse(const CompiledKernel *kernel, const KernelCall *call) {
+/* inverse_and_info(A, check_errors) of a small square A. Returns the tuple (inverse, info); NULL without an exception
+ * if A is large, singular or not finite. */
+static PyObject *handle_inverse(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Matrix matrix;
     Factors made;
@@ -267,19 +278,21 @@ static PyObject *serve_inverse(const CompiledKernel *kernel, const KernelCall *c
     return all_of(results, 2);
 }
 
-/* Factor the matrix of a determinant: its transpose where that is what lies by columns, as in the Python. */
+/* Factor the matrix of a determinant as the Python does: the transpose of a row-major one, which is column-major.
+ * Returns what `factor` does; -1 with nothing made, too, if the arguments are others. */
 static int factor_for_determinant(const KernelCall *call, Matrix *matrix, Factors *made) {
     if (call->count != 1 || call->out != NULL || !read_square(call->args[0], NPY_NOTYPE, matrix)) {
         return -1;
     }
     if (PyArray_IS_C_CONTIGUOUS((Array *)call->args[0])) {
-        *matrix = turned(matrix);
+        *matrix = transposed(matrix);
     }
     return factor(matrix, made);
 }
 
-/* determinant(A) */
-static PyObject *serve_determinant(const CompiledKernel *kernel, const KernelCall *call) {
+/* determinant(A) of a small square A. Returns the tuple (determinant, LU, pivots), the first one zero-dimensional; NULL
+ * without an exception if A is large or not finite. */
+static PyObject *handle_determinant(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Matrix matrix;
     Factors made;
@@ -290,12 +303,13 @@ static PyObject *serve_determinant(const CompiledKernel *kernel, const KernelCal
     if (result != NULL) {
         FOR(multiply_diagonal, &matrix)(made.lu, made.n, is_odd(made.pivots, made.n), PyArray_BYTES(result));
     }
-    PyObject *results[] = {(PyObject *)result, (PyObject *)made.factors, (PyObject *)made.places};
+    PyObject *results[] = {(PyObject *)result, (PyObject *)made.factors, (PyObject *)made.pivot_array};
     return all_of(results, 3);
 }
 
-/* log_determinant(A) */
-static PyObject *serve_log_determinant(const CompiledKernel *kernel, const KernelCall *call) {
+/* log_determinant(A) of a small square A. Returns the tuple (sign, log(|determinant|), LU, pivots); NULL without an
+ * exception if A is large, singular or not finite. */
+static PyObject *handle_log_determinant(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Matrix matrix;
     Factors made;
@@ -312,12 +326,13 @@ static PyObject *serve_log_determinant(const CompiledKernel *kernel, const Kerne
         (made.lu, made.n, is_odd(made.pivots, made.n), PyArray_BYTES(sign), PyArray_BYTES(logarithm));
     }
     PyObject *results[] = {
-        (PyObject *)sign, (PyObject *)logarithm, (PyObject *)made.factors, (PyObject *)made.places};
+        (PyObject *)sign, (PyObject *)logarithm, (PyObject *)made.factors, (PyObject *)made.pivot_array};
     return all_of(results, 4);
 }
 
-/* lu_and_info(A, pivot, check_errors) */
-static PyObject *serve_lu(const CompiledKernel *kernel, const KernelCall *call) {
+/* lu_and_info(A, pivot, check_errors) of a small square A. Returns the tuple (LU, pivots, info); NULL without an
+ * exception if A is large, singular or not finite. */
+static PyObject *handle_lu(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Matrix matrix;
     Factors made;
@@ -325,12 +340,13 @@ static PyObject *serve_lu(const CompiledKernel *kernel, const KernelCall *call) 
         !factor_regular(&matrix, &made)) {
         return NULL;
     }
-    PyObject *results[] = {(PyObject *)made.factors, (PyObject *)made.places, no_info()};
+    PyObject *results[] = {(PyObject *)made.factors, (PyObject *)made.pivot_array, no_info()};
     return all_of(results, 3);
 }
 
-/* cholesky_and_info(self, upper, check_errors) */
-static PyObject *serve_cholesky(const CompiledKernel *kernel, const KernelCall *call) {
+/* cholesky_and_info(self, upper, check_errors) of a small square matrix. Returns the tuple (factor, info); NULL without
+ * an exception if it is large, not finite or not positive-definite. */
+static PyObject *handle_cholesky(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Matrix matrix;
     if (call->count != 3 || call->out != NULL || !read_square(call->args[0], NPY_NOTYPE, &matrix) ||
@@ -339,7 +355,7 @@ static PyObject *serve_cholesky(const CompiledKernel *kernel, const KernelCall *
     }
     const int is_upper = call->args[1] == Py_True;
     const npy_intp n = matrix.rows, shape[2] = {n, n};
-    matrix = is_upper ? turned(&matrix) : matrix;
+    matrix = is_upper ? transposed(&matrix) : matrix;
     Array *lower = is_upper ? new_array(2, shape, matrix.type) : new_by_columns(n, n, matrix.type);
     if (lower == NULL || !FOR(read_matrix, &matrix)(&matrix, PyArray_BYTES(lower)) ||
         !FOR(take_root, &matrix)(PyArray_BYTES(lower), n)) {
@@ -350,8 +366,9 @@ static PyObject *serve_cholesky(const CompiledKernel *kernel, const KernelCall *
     return all_of(results, 2);
 }
 
-/* solve_triangular(A, B, upper, left, unitriangular) */
-static PyObject *serve_triangular(const CompiledKernel *kernel, const KernelCall *call) {
+/* solve_triangular(A, B, upper, left, unitriangular) of a small square A. Returns X, a new array of B's shape; NULL
+ * without an exception for matrices that are large, not finite or do not match. */
+static PyObject *handle_triangular(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Matrix matrix;
     if (call->count != 5 || call->out != NULL || !read_square(call->args[0], NPY_NOTYPE, &matrix) ||
@@ -375,13 +392,13 @@ static PyObject *serve_triangular(const CompiledKernel *kernel, const KernelCall
 }
 
 const CompiledKernel factor_kernels[] = {
-    {"solution_and_factors", serve_solution, NULL, QUIET},
-    {"solve_with_lu", serve_lu_solution, NULL, QUIET},
-    {"inverse_and_info", serve_inverse, NULL, QUIET},
-    {"determinant", serve_determinant, NULL, QUIET},
-    {"log_determinant", serve_log_determinant, NULL, QUIET},
-    {"lu_and_info", serve_lu, NULL, QUIET},
-    {"cholesky_and_info", serve_cholesky, NULL, QUIET},
-    {"solve_triangular", serve_triangular, NULL, QUIET},
+    {"solution_and_factors", handle_solution, NULL, QUIET},
+    {"solve_with_lu", handle_lu_solution, NULL, QUIET},
+    {"inverse_and_info", handle_inverse, NULL, QUIET},
+    {"determinant", handle_determinant, NULL, QUIET},
+    {"log_determinant", handle_log_determinant, NULL, QUIET},
+    {"lu_and_info", handle_lu, NULL, QUIET},
+    {"cholesky_and_info", handle_cholesky, NULL, QUIET},
+    {"solve_triangular", handle_triangular, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

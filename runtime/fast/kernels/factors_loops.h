@@ -1,7 +1,7 @@
-/* Factors of a small matrix, and what is solved by them, for one type: included with REAL and OF(name). Matrices lie by
- * columns, `n` elements each. */
+/* Factors of a small matrix, and what is solved by them, for one type: included with REAL and OF(name). Matrices are
+ * column-major, (n, n). */
 
-/* Copy a matrix that lies in any way. Whether all its elements are finite. */
+/* Copy a matrix of any strides to column-major memory. Returns whether all its elements are finite. */
 static int OF(read_matrix)(const Matrix *matrix, void *to) {
     int is_finite = 1;
     for (npy_intp j = 0; j < matrix->columns; j++) {
@@ -14,7 +14,7 @@ static int OF(read_matrix)(const Matrix *matrix, void *to) {
     return is_finite;
 }
 
-/* Return the row, from `j` on, whose element of column `j` is the largest. */
+/* Return the row, from `j` on, of the element of a column that is largest in size. */
 ELEMENT npy_intp OF(find_pivot)(const REAL *column, npy_intp n, npy_intp j) {
     npy_intp found = j;
     for (npy_intp i = j + 1; i < n; i++) {
@@ -23,7 +23,8 @@ ELEMENT npy_intp OF(find_pivot)(const REAL *column, npy_intp n, npy_intp j) {
     return found;
 }
 
-/* Factor P @ A = L @ U in place, as LAPACK's getrf. Return the first zero on the diagonal of U, counted from 1, or 0. */
+/* Factor P @ A = L @ U in place, as LAPACK's getrf, and write the pivots, counted from 1. Returns the first zero on the
+ * diagonal of U, counted from 1, or 0. */
 CLONES static int OF(eliminate)(void *matrix, npy_intp n, int32_t *pivots) {
     REAL *a = matrix;
     int first_zero = 0;
@@ -53,7 +54,8 @@ CLONES static int OF(eliminate)(void *matrix, npy_intp n, int32_t *pivots) {
     return first_zero;
 }
 
-/* Factor A = L @ L.T in place, from the lower triangle; the rest gets zeros. Whether A is positive-definite. */
+/* Factor A = L @ L.T in place, from the lower triangle; the upper one gets zeros. Returns whether A is
+ * positive-definite; if not, A is left half factored. */
 CLONES static int OF(take_root)(void *matrix, npy_intp n) {
     REAL *a = matrix;
     for (npy_intp j = 0; j < n; j++) {
@@ -75,11 +77,12 @@ CLONES static int OF(take_root)(void *matrix, npy_intp n) {
     return 1;
 }
 
-/* Solve for a column in place by a triangle, whose elements lie so far apart along its rows and columns. */
+/* Solve for one column in place by a triangle, whose elements lie `down` apart along a column and `along` apart along a
+ * row. With `is_unit` the diagonal counts as ones. */
 ELEMENT void OF(substitute)(
     const REAL *a, npy_intp down, npy_intp along, npy_intp n, int is_upper, int is_unit, REAL *x) {
-    for (npy_intp place = 0; place < n; place++) {
-        const npy_intp j = is_upper ? n - 1 - place : place;
+    for (npy_intp step = 0; step < n; step++) {
+        const npy_intp j = is_upper ? n - 1 - step : step;
         x[j] = is_unit ? x[j] : x[j] / a[j * (down + along)];
         const REAL factor = x[j];
         const npy_intp start = is_upper ? 0 : j + 1, stop = is_upper ? j : n;
@@ -89,12 +92,13 @@ ELEMENT void OF(substitute)(
     }
 }
 
-/* Solve for columns in place by a triangle; the matrix is given by rows where it is turned. */
+/* Solve for `count` columns of `n` elements in place by a triangle of a column-major matrix, or of its transpose where
+ * `is_transposed`; `is_upper` is about the triangle that results. */
 CLONES static void OF(solve_triangle)(
-    const void *matrix, npy_intp n, int is_turned, int is_upper, int is_unit, void *columns, npy_intp count) {
+    const void *matrix, npy_intp n, int is_transposed, int is_upper, int is_unit, void *columns, npy_intp count) {
     for (npy_intp k = 0; k < count; k++) {
         REAL *x = (REAL *)columns + k * n;
-        if (is_turned) {
+        if (is_transposed) {
             OF(substitute)(matrix, n, 1, n, is_upper, is_unit, x);
         } else {
             OF(substitute)(matrix, 1, n, n, is_upper, is_unit, x);
@@ -102,12 +106,12 @@ CLONES static void OF(solve_triangle)(
     }
 }
 
-/* Swap rows of columns as the pivots say, or back. */
+/* Swap the elements of `count` columns as the pivots say, or back in reverse order where `is_back`. */
 static void OF(swap_rows)(const int32_t *pivots, npy_intp n, int is_back, void *columns, npy_intp count) {
     for (npy_intp k = 0; k < count; k++) {
         REAL *x = (REAL *)columns + k * n;
-        for (npy_intp place = 0; place < n; place++) {
-            const npy_intp j = is_back ? n - 1 - place : place;
+        for (npy_intp step = 0; step < n; step++) {
+            const npy_intp j = is_back ? n - 1 - step : step;
             const REAL moved = x[j];
             x[j] = x[pivots[j] - 1];
             x[pivots[j] - 1] = moved;
@@ -115,7 +119,7 @@ static void OF(swap_rows)(const int32_t *pivots, npy_intp n, int is_back, void *
     }
 }
 
-/* Write the product of the diagonal; the product of its signs, and the logarithm of its size. */
+/* Write the product of the diagonal: the determinant, negated where the permutation `is_odd`. */
 static void OF(multiply_diagonal)(const void *matrix, npy_intp n, int is_odd, void *result) {
     REAL product = 1;
     for (npy_intp j = 0; j < n; j++) {
@@ -124,6 +128,8 @@ static void OF(multiply_diagonal)(const void *matrix, npy_intp n, int is_odd, vo
     *(REAL *)result = is_odd ? -product : product;
 }
 
+/* Write the sign of the determinant (1 or -1) and the logarithm of its size, from the diagonal of LU; the sign is
+ * negated where the permutation `is_odd`. */
 static void OF(add_logarithms)(const void *matrix, npy_intp n, int is_odd, void *sign, void *logarithm) {
     double total = 0;
     int is_negative = is_odd;
@@ -136,6 +142,7 @@ static void OF(add_logarithms)(const void *matrix, npy_intp n, int is_odd, void 
     *(REAL *)logarithm = (REAL)total;
 }
 
+/* Write the (n, n) identity matrix. */
 static void OF(write_ones)(void *matrix, npy_intp n) {
     memset(matrix, 0, (size_t)(n * n) * sizeof(REAL));
     for (npy_intp j = 0; j < n; j++) {

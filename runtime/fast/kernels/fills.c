@@ -13,6 +13,7 @@ typedef struct {
     npy_intp count, size; /* size: 4 or 8 */
 } FillJob;
 
+/* Write one element of 4 or 8 bytes `count` times. Needs no GIL. */
 CLONES static void work_fill(void *given) {
     const FillJob *job = given;
     if (job->size == 4) {
@@ -28,12 +29,14 @@ CLONES static void work_fill(void *given) {
     }
 }
 
+/* Write zero bytes to all elements of a FillJob. Needs no GIL. */
 static void work_zero(void *given) {
     const FillJob *job = given;
     memset(job->to, 0, (size_t)(job->count * job->size));
 }
 
-/* Whether an object is a number that float32 or float64 holds; it is written as an element of that type. */
+/* Write a Python number as an element of that type number (float32 or float64). Returns 0 if it is no number, or if a
+ * finite one becomes infinite as float32, of which the Python warns. */
 static int write_element(PyObject *object, int type, void *element) {
     double value;
     if (!read_number(object, &value) || (type == NPY_FLOAT && isinf((float)value) && !isinf(value))) {
@@ -47,20 +50,23 @@ static int write_element(PyObject *object, int type, void *element) {
     return 1;
 }
 
+/* Fill a dense float32 or float64 array with an element. */
 static void fill(Array *array, const void *element) {
     FillJob job = {PyArray_BYTES(array), element, count_of(array), element_size(array)};
     do_work(work_fill, &job, job.count);
 }
 
-/* Return `out` where it is an array alike that may be written; NULL for anything else, borrowed. */
+/* Return `out`, borrowed, if it is a dense, writeable array with the shape and the very dtype of `self`; NULL without
+ * an exception for anything else. */
 static Array *target_like(const Array *self, PyObject *out) {
     Array *target = out == NULL ? NULL : plain_bytes(out);
     int is_writable = target != NULL && PyArray_ISWRITEABLE(target) && is_like(self, target);
     return is_writable && PyArray_DESCR(self) == PyArray_DESCR(target) ? target : NULL;
 }
 
-/* fill_with_zero(self, out=…) */
-static PyObject *serve_zero(const CompiledKernel *kernel, const KernelCall *call) {
+/* fill_with_zero(self, out=…). Returns `out`, a new reference; NULL without an exception unless both are dense and
+ * alike. */
+static PyObject *handle_zero(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *self = call->count == 1 ? plain_bytes(call->args[0]) : NULL;
     Array *target = self == NULL ? NULL : target_like(self, call->out);
@@ -71,8 +77,9 @@ static PyObject *serve_zero(const CompiledKernel *kernel, const KernelCall *call
     return Py_XNewRef((PyObject *)target);
 }
 
-/* fill_with_number(self, value, out=…) */
-static PyObject *serve_fill(const CompiledKernel *kernel, const KernelCall *call) {
+/* fill_with_number(self, value, out=…) of floats. Returns `out`, a new reference; NULL without an exception unless both
+ * are dense and alike, and `value` is a Python number that the dtype holds. */
+static PyObject *handle_fill(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double element;
     Array *self = call->count == 2 ? plain_floats(call->args[0]) : NULL;
@@ -84,8 +91,9 @@ static PyObject *serve_fill(const CompiledKernel *kernel, const KernelCall *call
     return Py_NewRef((PyObject *)target);
 }
 
-/* filled(shape, value, dtype) */
-static PyObject *serve_filled(const CompiledKernel *kernel, const KernelCall *call) {
+/* filled(shape, value, dtype) of float32 or float64. Returns a new array; NULL without an exception for another dtype,
+ * a negative size, or a value that the dtype does not hold. */
+static PyObject *handle_filled(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double element;
     npy_intp shape[NPY_MAXDIMS];
@@ -108,8 +116,9 @@ static PyObject *serve_filled(const CompiledKernel *kernel, const KernelCall *ca
     return (PyObject *)result;
 }
 
-/* copy_from(self, src, non_blocking, out=…) of an array alike */
-static PyObject *serve_copy(const CompiledKernel *kernel, const KernelCall *call) {
+/* copy_from(self, src, non_blocking, out=…) of at most SMALL elements. Returns `out`, a new reference; NULL without an
+ * exception unless all three are dense and alike. */
+static PyObject *handle_copy(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *self = call->count == 3 ? plain_bytes(call->args[0]) : NULL;
     Array *source = self == NULL ? NULL : plain_bytes(call->args[1]);
@@ -123,9 +132,9 @@ static PyObject *serve_copy(const CompiledKernel *kernel, const KernelCall *call
 }
 
 const CompiledKernel fill_kernels[] = {
-    {"fill_with_zero", serve_zero, NULL, QUIET},
-    {"fill_with_number", serve_fill, NULL, QUIET},
-    {"filled", serve_filled, NULL, QUIET},
-    {"copy_from", serve_copy, NULL, QUIET},
+    {"fill_with_zero", handle_zero, NULL, QUIET},
+    {"fill_with_number", handle_fill, NULL, QUIET},
+    {"filled", handle_filled, NULL, QUIET},
+    {"copy_from", handle_copy, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

@@ -7,16 +7,19 @@
 
 #define PI 3.14159265358979323846
 
-/* digamma(x) / (x - its zero) on [1, 8], of x - 1; the zero is a sum of two numbers. */
+/* Return digamma(x) for x from 1 to 8: a quotient of polynomials of x - 1, times the distance from its zero, which is
+ * given as a sum of two doubles. */
 static inline double digamma_near(double x) {
     return ((x - GAMMA_DIGAMMA_ZERO[0]) - GAMMA_DIGAMMA_ZERO[1]) * RATIO(GAMMA_DIGAMMA, x - 1.0);
 }
 
+/* Return digamma(x) for x from 8 on, by its asymptotic series. */
 static inline double digamma_tail(double x) {
     const double inverse = 1.0 / x, square = inverse * inverse;
     return log(x) - 0.5 * inverse - square * POLYNOMIAL(GAMMA_DIGAMMA_TAIL, square);
 }
 
+/* Return digamma(x) for x above 0; below 1 by that of x + 1. */
 static inline double digamma_above_zero(double x) {
     if (x < 1.0) {
         return digamma_near(x + 1.0) - 1.0 / x;
@@ -24,6 +27,8 @@ static inline double digamma_above_zero(double x) {
     return x < 8.0 ? digamma_near(x) : digamma_tail(x);
 }
 
+/* Return digamma(x): infinity of the other sign at zeros, NaN at negative integers and -infinity, and by reflection for
+ * the rest below 0. */
 static inline double own_digamma_f64(double x) {
     if (!(x < 0.0)) {
         return x == 0.0 ? -copysign(INFINITY, x) : digamma_above_zero(x);
@@ -35,20 +40,26 @@ static inline double own_digamma_f64(double x) {
     return digamma_above_zero(1.0 - x) - PI / tan(PI * distance);
 }
 
+/* Return digamma(x) of a float32, computed in double. */
 static inline float own_digamma_f32(float x) { return (float)own_digamma_f64((double)x); }
 
+/* Return log(|gamma(x)|) by libm; infinity at 0, negative integers and -infinity, without libm's floating-point
+ * error. */
 static inline double own_lgamma_f64(double x) {
     int sign;
     return x <= 0.0 && x == floor(x) ? INFINITY : lgamma_r(x, &sign);
 }
 
-/* Whether lgamma is libm's to compute: of double, and of what is not above zero. */
+/* Whether lgamma needs libm: always, for double. */
 ELEMENT int is_hard_lgamma_f64(double x) { return x == x || x != x; }
+/* Whether lgamma of a float32 needs libm: for NaN, and for x that is not above 0. */
 ELEMENT int is_hard_lgamma_f32(float x) { return !(x > 0.0f); }
+/* Return x, which is never used: doubles take libm's lgamma. */
 ELEMENT double short_lgamma_f64(double x) { return x; }
 
-/* lgamma of float, in as many digits as that has: (y - 1) (y - 2) times a quotient below 3, another up to 8, and
- * Stirling's series from there on, of y = x + 1 where x is below a half. All of them divide once. */
+/* Return lgamma(x) for x above 0 to float32's precision, of y = x + 1 where x is below 0.5, else of y = x: (y - 1) (y -
+ * 2) times a quotient of polynomials below 3, another quotient up to 8, Stirling's series above. All three share one
+ * division. */
 ELEMENT float short_lgamma_f32(float x) {
     const double wide = (double)x, logarithm = log_f64(wide);
     const int is_low = wide < 0.5;
@@ -85,6 +96,7 @@ ELEMENT float short_lgamma_f32(float x) {
     return (float)(is_low ? found - logarithm : found);
 }
 
+/* Return lgamma(x) of a float32, computed in double by libm. */
 static inline float own_lgamma_f32(float x) { return (float)own_lgamma_f64((double)x); }
 
 #endif

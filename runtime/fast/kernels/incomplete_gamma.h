@@ -6,6 +6,8 @@
 
 #include "gamma.h"
 
+/* Return the Hurwitz zeta function for s above 1, by at least nine terms of its sum and the Euler-Maclaurin formula for
+ * the rest. */
 static double euler_maclaurin(double s, double q) {
     double total = 0, term = pow(q, -s);
     for (int steps = 0; steps < 9 || q <= 9; steps++) {
@@ -23,6 +25,8 @@ static double euler_maclaurin(double s, double q) {
     return total;
 }
 
+/* Return the Hurwitz zeta function: infinity for s of 1 and at poles (q is 0 or a negative integer); NaN for s below 1,
+ * and for negative q with an s that is no integer. */
 static double hurwitz_zeta(double s, double q) {
     if (s == 1) {
         return INFINITY;
@@ -36,7 +40,7 @@ static double hurwitz_zeta(double s, double q) {
     return isinf(q) ? 0 : euler_maclaurin(s, q);
 }
 
-/* u - log(1 + u), exactly about 0: by the series of the logarithm in u / (2 + u) there. */
+/* Return u - log(1 + u) without cancellation: where |u| is below 0.35 by the series of log(1 + u) in u / (2 + u). */
 static double loss_of_log1p(double u) {
     if (!(fabs(u) < 0.35)) {
         return u - log1p(u < -1 ? -1 : u);
@@ -49,7 +53,7 @@ static double loss_of_log1p(double u) {
     return s * (u - 2 * square * sum);
 }
 
-/* x**a exp(-x) / gamma(a + 1) */
+/* Return x**a * exp(-x) / gamma(a + 1). */
 static double gamma_term(double a, double x) {
     if (a < 10) {
         const double held = x < 1e3 ? x : 1e3;
@@ -59,7 +63,7 @@ static double gamma_term(double a, double x) {
     return exp(-a * loss_of_log1p((x - a) / a) - rest) / (INCOMPLETE_GAMMA_SQRT_2PI * sqrt(a));
 }
 
-/* P by its power series. */
+/* Return P(a, x), the regularised lower incomplete gamma function, by its power series. */
 static double lower_series(double a, double x) {
     double total = 1, term = 1, divisor = a;
     for (int n = 0; n < INCOMPLETE_GAMMA_STEPS && term > total * INCOMPLETE_GAMMA_DIGITS; n++) {
@@ -70,7 +74,8 @@ static double lower_series(double a, double x) {
     return total * gamma_term(a, x);
 }
 
-/* Q by the series of what P lacks: of gamma(a, x) without its first term. */
+/* Return Q(a, x), the regularised upper incomplete gamma function, as 1 - P(a, x), without cancellation: by the series
+ * of P without its first term. */
 static double upper_series(double a, double x) {
     double total = 0, term = 1;
     for (int n = 1; n < INCOMPLETE_GAMMA_STEPS; n++) {
@@ -85,9 +90,10 @@ static double upper_series(double a, double x) {
     return -expm1(exponent - rest) - a * exp(exponent - rest) * total;
 }
 
+/* Return x, or a tiny number for 0, so that Lentz's method can divide by it. */
 static double not_zero(double x) { return x == 0 ? 1e-300 : x; }
 
-/* Q by its continued fraction, by the method of Lentz. */
+/* Return Q(a, x) by its continued fraction, by the modified method of Lentz. */
 static double continued_fraction(double a, double x) {
     double b = x + 1 - a, c = 1e300, d = 1 / b, value = d;
     for (int n = 1; n < INCOMPLETE_GAMMA_STEPS; n++) {
@@ -104,7 +110,8 @@ static double continued_fraction(double a, double x) {
     return value * a * gamma_term(a, x);
 }
 
-/* P or Q by Temme's uniform expansion: the normal distribution's, and a correction. */
+/* Return P(a, x), or Q(a, x) where `is_upper`, by Temme's uniform expansion for large a: the normal distribution and a
+ * correction. */
 static double temme(double a, double x, int is_upper) {
     const double u = (x - a) / a, loss = loss_of_log1p(u), eta = copysign(sqrt(2 * loss), u), inverse = 1 / a;
     double correction = POLYNOMIAL(INCOMPLETE_GAMMA_TEMME_7, eta);
@@ -120,7 +127,8 @@ static double temme(double a, double x, int is_upper) {
     return 0.5 * erfc(sign * eta * sqrt(0.5 * a)) + sign * correction;
 }
 
-/* P, the fraction up to x of the gamma function's integral, or Q, the other one. */
+/* Return P(a, x), the regularised lower incomplete gamma function, or Q(a, x) where `is_upper`; NaN for negative
+ * operands, for both 0 and for both infinite. */
 static double gamma_fraction(double a, double x, int is_upper) {
     const double nothing = is_upper ? 1 : 0, whole = is_upper ? 0 : 1;
     if (isinf(a) && a == x) {
@@ -159,7 +167,7 @@ static double gamma_fraction(double a, double x, int is_upper) {
     return is_upper ? 1 - lower : lower;
 }
 
-/* The derivative of digamma; below a half by that of the other side. */
+/* Return the derivative of digamma(x); below 0.5 by reflection. */
 static inline double trigamma(double x) {
     if (!(x < 0.5)) {
         return hurwitz_zeta(2.0, x);

@@ -4,7 +4,7 @@
 
 #define MOST_PARTS 64
 
-/* `outer` times, so many bytes of each part in turn. */
+/* The bytes of each part in turn, `outer` times. */
 typedef struct {
     char *to;
     npy_intp outer;
@@ -14,6 +14,7 @@ typedef struct {
     npy_intp steps[MOST_PARTS]; /* from one time to the next */
 } JoiningJob;
 
+/* Copy `outer` times the bytes of each part in turn, one behind the other. Needs no GIL. */
 static void join(void *given) {
     JoiningJob *job = given;
     for (npy_intp o = 0; o < job->outer; o++) {
@@ -24,7 +25,7 @@ static void join(void *given) {
     }
 }
 
-/* Whether an array may stand beside the first one: of its very dtype, and of its shape but along an axis. */
+/* Whether an array has the very dtype of the first one, and its shape but for the size along `axis`. */
 static int fits(const Array *each, const Array *first, int axis) {
     if (PyArray_DESCR(each) != PyArray_DESCR(first) || PyArray_NDIM(each) != PyArray_NDIM(first)) {
         return 0;
@@ -37,7 +38,8 @@ static int fits(const Array *each, const Array *first, int axis) {
     return 1;
 }
 
-/* Read the parts that follow each other along an axis, all with elements. Whether all fit. */
+/* Read the arrays of a list, joined along `axis`, into the job. Returns 0 unless all are dense, have elements and match
+ * the first one. */
 static int read_parts(PyObject *list, int axis, JoiningJob *job) {
     PyObject **items = PySequence_Fast_ITEMS(list);
     const Array *first = (Array *)items[0];
@@ -53,8 +55,9 @@ static int read_parts(PyObject *list, int axis, JoiningJob *job) {
     return 1;
 }
 
-/* Return the first of a list of at most so many arrays, and the axis that a number means, of as many as there are with
- * `more` beside the array's own; NULL for anything else, borrowed. */
+/* Read (arrays, dim) of a call into the job; a negative dim counts from the end of the result, which has `more`
+ * dimensions than each array. Returns the first array, borrowed, and writes `axis`; NULL without an exception unless
+ * there are 1 to MOST_PARTS arrays, the first is dense, and dim is in range. */
 static Array *read_list(const KernelCall *call, int more, JoiningJob *job, int *axis) {
     double dim;
     job->count = call->count == 2 && call->out == NULL ? count_of_sequence(call->args[0]) : 0;
@@ -67,8 +70,9 @@ static Array *read_list(const KernelCall *call, int more, JoiningJob *job, int *
     return ndim > NPY_MAXDIMS || *axis < 0 || *axis >= ndim ? NULL : first;
 }
 
-/* concatenate(tensors, dim) */
-static PyObject *serve_concatenate(const CompiledKernel *kernel, const KernelCall *call) {
+/* concatenate(tensors, dim). Returns a new array; NULL without an exception unless all arrays are dense, have elements
+ * and match. */
+static PyObject *handle_concatenate(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     JoiningJob job;
     npy_intp shape[NPY_MAXDIMS];
@@ -89,8 +93,9 @@ static PyObject *serve_concatenate(const CompiledKernel *kernel, const KernelCal
     return (PyObject *)result;
 }
 
-/* stack(tensors, dim) */
-static PyObject *serve_stack(const CompiledKernel *kernel, const KernelCall *call) {
+/* stack(tensors, dim). Returns a new array with one dimension more; NULL without an exception unless all arrays are
+ * dense, have elements, and one dtype and shape. */
+static PyObject *handle_stack(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     JoiningJob job;
     npy_intp shape[NPY_MAXDIMS];
@@ -115,8 +120,9 @@ static PyObject *serve_stack(const CompiledKernel *kernel, const KernelCall *cal
     return (PyObject *)result;
 }
 
-/* roll(self, shifts, dims) along one dimension, or along all in row-major order */
-static PyObject *serve_roll(const CompiledKernel *kernel, const KernelCall *call) {
+/* roll(self, shifts, dims) by one shift: along one dimension, or of all elements in row-major order where `dims` is
+ * empty. Returns a new array; NULL without an exception for several shifts, and unless self is dense with elements. */
+static PyObject *handle_roll(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     npy_intp shift, dim = 0;
     Array *self = call->count == 3 && call->out == NULL ? plain_bytes(call->args[0]) : NULL;
@@ -131,12 +137,12 @@ static PyObject *serve_roll(const CompiledKernel *kernel, const KernelCall *call
     }
     JoiningJob job = {.count = 2, .outer = dims == 0 ? 1 : count_of_first(self, (int)dim)};
     const npy_intp size = dims == 0 ? count_of(self) : PyArray_DIM(self, dim);
-    const npy_intp bytes = count_of(self) / job.outer * element_size(self), place = (size - shift % size) % size;
+    const npy_intp bytes = count_of(self) / job.outer * element_size(self), start = (size - shift % size) % size;
     Array *result = new_of(PyArray_DESCR(self), ndim, PyArray_DIMS(self));
     if (result != NULL) {
-        job.from[0] = PyArray_BYTES(self) + bytes / size * place;
+        job.from[0] = PyArray_BYTES(self) + bytes / size * start;
         job.from[1] = PyArray_BYTES(self);
-        job.bytes[1] = bytes / size * place;
+        job.bytes[1] = bytes / size * start;
         job.bytes[0] = bytes - job.bytes[1];
         job.steps[0] = job.steps[1] = bytes;
         job.to = PyArray_BYTES(result);
@@ -146,8 +152,8 @@ static PyObject *serve_roll(const CompiledKernel *kernel, const KernelCall *call
 }
 
 const CompiledKernel joining_kernels[] = {
-    {"concatenate", serve_concatenate, NULL, QUIET},
-    {"stack", serve_stack, NULL, QUIET},
-    {"roll", serve_roll, NULL, QUIET},
+    {"concatenate", handle_concatenate, NULL, QUIET},
+    {"stack", handle_stack, NULL, QUIET},
+    {"roll", handle_roll, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

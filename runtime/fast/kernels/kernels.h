@@ -1,5 +1,5 @@
-/* Kernels of ATen in C: what the files of this folder share. Each stands in the place of a function of
- * `opwright_kernels`, and leaves to it whatever is not common. */
+/* Kernels of ATen in C: what the files of this folder share. Each has the name of a function of `opwright_kernels`, and
+ * leaves to it whatever is not common. */
 
 #ifndef OPWRIGHT_KERNELS_H
 #define OPWRIGHT_KERNELS_H
@@ -21,8 +21,9 @@ typedef struct {
     PyObject *out;
 } KernelCall;
 
-/* Return a new reference; NULL with an exception, or without one where the Python function has to serve the call. */
-typedef PyObject *(*Serve)(const CompiledKernel *kernel, const KernelCall *call);
+/* Handle a call of a function. Returns a new reference to its result; NULL without an exception where the Python
+ * function has to handle the call, with one where an array could not be made (MemoryError). */
+typedef PyObject *(*Handler)(const CompiledKernel *kernel, const KernelCall *call);
 
 /* Traits of kernels: the function takes no array module, since it is NumPy's anyway; it never warns of numbers. */
 #define OF_NUMPY 1
@@ -30,8 +31,8 @@ typedef PyObject *(*Serve)(const CompiledKernel *kernel, const KernelCall *call)
 
 struct CompiledKernel {
     const char *name; /* of the function in opwright_kernels */
-    Serve serve;
-    const void *how;  /* what `serve` goes by */
+    Handler handler;
+    const void *how; /* data of the handler: loops, or a choice */
     int traits;
 };
 

@@ -7,7 +7,7 @@
 
 #include <float.h>
 
-/* No element of a loop depends on another: results may be operands' own memory, but never lie across them. */
+/* No element of a loop depends on another: a result may be an operand's own memory, but never overlap it in part. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* loops of libm's functions go one element at a time */
 #define EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
@@ -39,8 +39,8 @@
 #define CLONES
 #endif
 
-/* x + y * z, each step rounded, but where the product alone is too large: then its halves are added one by one. So the sum
- * is infinite where that of PyTorch is, which rounds it once. */
+/* Define a function that returns x + y * z, each step rounded; where the product alone is too large, its halves are
+ * added one by one. So the sum is infinite where that of PyTorch is, which rounds it once. */
 #define PLUS_PRODUCT(NAME, REAL, SIZE_OF, LARGEST)                                                                     \
     ELEMENT REAL NAME(REAL x, REAL y, REAL z) {                                                                        \
         const REAL product = y * z, half = y * (REAL)0.5 * z;                                                          \

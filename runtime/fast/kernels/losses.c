@@ -13,6 +13,8 @@ typedef struct {
     int is_out_of_range;
 } LossJob;
 
+/* Define the loop of `nll_loss` over rows: it adds up losses and weights, and writes each loss unless `losses` is NULL.
+ * It stops and sets `is_out_of_range` at a target that is no class. Returns nothing. */
 #define CLASS_LOSS(NAME, REAL)                                                                                         \
     static void NAME(void *given) {                                                                                    \
         LossJob *job = given;                                                                                          \
@@ -37,7 +39,7 @@ typedef struct {
 CLASS_LOSS(class_loss_f32, float)
 CLASS_LOSS(class_loss_f64, double)
 
-/* Return an array of one number. */
+/* Return a new zero-dimensional float32 or float64 array of a value; NULL with an exception. */
 static Array *new_number(int type, double value) {
     Array *array = new_array(0, NULL, type);
     if (array != NULL && type == NPY_DOUBLE) {
@@ -48,8 +50,10 @@ static Array *new_number(int type, double value) {
     return array;
 }
 
-/* nll_loss(self, target, weight, reduction, ignore_index) of rows of scores. */
-static PyObject *serve_nll_loss(const CompiledKernel *kernel, const KernelCall *call) {
+/* nll_loss(self, target, weight, reduction, ignore_index) of (rows, classes) scores. Returns the tuple (loss, total
+ * weight): the loss is (rows,) for reduction 0, else zero-dimensional, and the weight 0 for reduction 0. NULL without
+ * an exception unless operands are dense and match, and all targets are classes. */
+static PyObject *handle_nll_loss(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     LossJob job = {0};
     double reduction, ignored;
@@ -114,8 +118,10 @@ static const Work squared_how[] = {squared_f32, squared_f64};
 static const Work smooth_how[] = {smooth_f32, smooth_f64};
 static const Work huber_how[] = {huber_f32, huber_f64};
 
-/* mse_loss(self, target, reduction), and with a number behind: smooth_l1_loss, huber_loss. */
-static PyObject *serve_distance(const CompiledKernel *kernel, const KernelCall *call) {
+/* mse_loss(self, target, reduction); with a beta or delta above 0 as a fourth argument smooth_l1_loss and huber_loss.
+ * Returns a new array: of self's shape for reduction 0, else zero-dimensional; NULL without an exception unless both
+ * are dense, alike and not empty. */
+static PyObject *handle_distance(const CompiledKernel *kernel, const KernelCall *call) {
     DistanceJob job = {0};
     double reduction;
     int has_number = kernel->how != squared_how;
@@ -145,9 +151,9 @@ static PyObject *serve_distance(const CompiledKernel *kernel, const KernelCall *
 }
 
 const CompiledKernel loss_kernels[] = {
-    {"mse_loss", serve_distance, squared_how, 0},
-    {"smooth_l1_loss", serve_distance, smooth_how, 0},
-    {"huber_loss", serve_distance, huber_how, 0},
-    {"nll_loss", serve_nll_loss, NULL, 0},
+    {"mse_loss", handle_distance, squared_how, 0},
+    {"smooth_l1_loss", handle_distance, smooth_how, 0},
+    {"huber_loss", handle_distance, huber_how, 0},
+    {"nll_loss", handle_nll_loss, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -2,7 +2,9 @@
 
 #include "sums.h"
 
-/* Losses go a block at a time, which is written, or added up. `d` is the distance. */
+/* Define the loop of a loss for one type: the expression gives an element from `d`, the distance of input and target,
+ * and `at`, the number of the call. A block of SUM_BLOCK at a time is written, or added up to `total`. Returns
+ * nothing. */
 #define LOSS(NAME, ...)                                                                                                \
     CLONES static void OF(NAME)(void *given) {                                                                         \
         DistanceJob *job = given;                                                                                      \
@@ -21,11 +23,12 @@
         }                                                                                                              \
     }
 
-/* The distance up to `at`; NaN stays. */
+/* Return the distance, at most `at`; NaN stays NaN. */
 ELEMENT REAL OF(near)(REAL d, REAL at) {
     return d > at ? at : d;
 }
 
+/* Return smooth_l1_loss of a distance: d² * factor up to `at`, and linear above, where `factor` is 0.5 / at. */
 ELEMENT REAL OF(smooth_loss)(REAL d, REAL at, REAL factor) {
     const REAL close = OF(near)(d, at);
     return (d - close) + close * close * factor;

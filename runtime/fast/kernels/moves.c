@@ -15,6 +15,8 @@ typedef struct {
     int is_out_of_range;
 } RowsJob;
 
+/* Copy the slices that the index names; nothing is copied, and `is_out_of_range` set, if one is out of range. Negative
+ * indices are out of range, too. Needs no GIL. */
 static void take_rows(void *given) {
     RowsJob *job = given;
     for (npy_intp i = 0; i < job->along; i++) {
@@ -28,7 +30,8 @@ static void take_rows(void *given) {
     }
 }
 
-/* Return the slices along `axis` that an index names, in a result of that shape; NULL where one is out of range. */
+/* Return a new array of that shape with the slices along `axis` that an index names; NULL without an exception if an
+ * index is out of range, with one if memory runs out. */
 static PyObject *taken(Array *self, int axis, const Array *index, int ndim, const npy_intp *shape) {
     RowsJob job = {
         .from = PyArray_BYTES(self), .index = (const int64_t *)PyArray_BYTES(index), .outer = 1,
@@ -49,8 +52,9 @@ static PyObject *taken(Array *self, int axis, const Array *index, int ndim, cons
     return (PyObject *)result;
 }
 
-/* index_select(self, dim, index) */
-static PyObject *serve_index_select(const CompiledKernel *kernel, const KernelCall *call) {
+/* index_select(self, dim, index). Returns a new array; NULL without an exception unless self is dense with elements,
+ * and index a dense int64 vector in range. */
+static PyObject *handle_index_select(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double dim;
     Array *self = call->count == 3 && call->out == NULL ? plain_bytes(call->args[0]) : NULL;
@@ -69,8 +73,10 @@ static PyObject *serve_index_select(const CompiledKernel *kernel, const KernelCa
     return taken(self, axis, index, ndim, shape);
 }
 
-/* embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse) */
-static PyObject *serve_embedding(const CompiledKernel *kernel, const KernelCall *call) {
+/* embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse): rows of the weight. Returns a new array of the
+ * indices' shape and a row's; NULL without an exception unless weight is dense with elements, and the indices are dense
+ * int64 in range. */
+static PyObject *handle_embedding(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *weight = call->count == 5 && call->out == NULL ? plain_bytes(call->args[0]) : NULL;
     Array *indices = weight == NULL ? NULL : plain_array(call->args[1], NPY_INT64);
@@ -97,6 +103,8 @@ typedef struct {
     npy_intp size, shape[NPY_MAXDIMS], before[NPY_MAXDIMS], steps[NPY_MAXDIMS]; /* of the result */
 } PaddingJob;
 
+/* Copy dimension `dim` and those behind it of an array inside the borders of the result, whose slice begins at `to`;
+ * `job->from` moves on. */
 static void put_inside(PaddingJob *job, int dim, char *to) {
     to += job->before[dim] * job->steps[dim];
     if (dim == job->ndim - 1) {
@@ -109,7 +117,8 @@ static void put_inside(PaddingJob *job, int dim, char *to) {
     }
 }
 
-/* Read pairs of what comes before and after the last dimensions. Whether some grow, and none shrinks. */
+/* Read (before, after) pairs, the last dimension first, as `pad` has them, and write the padded shape. Returns whether
+ * some border is above 0 and none below it. */
 static int read_borders(PyObject *pad, const Array *self, PaddingJob *job, npy_intp *shape) {
     int count = count_of_sequence(pad), ndim = PyArray_NDIM(self);
     npy_intp pairs[2 * NPY_MAXDIMS], grown = 0;
@@ -131,8 +140,9 @@ static int read_borders(PyObject *pad, const Array *self, PaddingJob *job, npy_i
     return grown > 0;
 }
 
-/* constant_pad(self, pad, value) of a small array with zeros */
-static PyObject *serve_constant_pad(const CompiledKernel *kernel, const KernelCall *call) {
+/* constant_pad(self, pad, value) with zeros, for results of at most SMALL elements. Returns a new array; NULL without
+ * an exception for another value (-0.0 too), a negative border, and unless self is dense with elements. */
+static PyObject *handle_constant_pad(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double value;
     npy_intp shape[NPY_MAXDIMS];
@@ -160,8 +170,8 @@ static PyObject *serve_constant_pad(const CompiledKernel *kernel, const KernelCa
 }
 
 const CompiledKernel move_kernels[] = {
-    {"index_select", serve_index_select, NULL, QUIET},
-    {"embedding", serve_embedding, NULL, QUIET},
-    {"constant_pad", serve_constant_pad, NULL, QUIET},
+    {"index_select", handle_index_select, NULL, QUIET},
+    {"embedding", handle_embedding, NULL, QUIET},
+    {"constant_pad", handle_constant_pad, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

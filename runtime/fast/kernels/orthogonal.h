@@ -10,10 +10,11 @@
 /* The largest degree of a Chebyshev polynomial that goes by the recurrence. */
 #define LOW_DEGREE 8
 
-/* A degree as a whole number: -1 for what is none of 64 bits. */
+/* Return a degree truncated to an integer; -1 for NaN and what 64 bits do not hold. */
 static inline int64_t whole_degree(double n) { return fabs(n) < 9223372036854775808.0 ? (int64_t)n : -1; }
 
-/* A polynomial on [0, 1], whose limit at 1 is filled in. */
+/* Return the Chebyshev polynomial of a kind (t, u, v, w) and degree n for x from 0 to 1, by the angle arccos(x); at 1
+ * the limits of u and w. */
 static double chebyshev_within(char kind, double x, double n) {
     const double sine = sqrt((1 - x) * 0.5), half = asin(sine); /* of half the angle */
     if (kind == 't') {
@@ -28,7 +29,8 @@ static double chebyshev_within(char kind, double x, double n) {
     return kind == 'w' ? sin((2 * n + 1) * half) / sine : sin(2 * (n + 1) * half) / sqrt((1 - x) * (1 + x));
 }
 
-/* A polynomial from 1 on: exp(n θ) of the hyperbolic angle θ, and a factor between 1/2 and 2n + 1. */
+/* Return the Chebyshev polynomial of a kind and degree n for x from 1 on, by the hyperbolic angle θ = arcosh(x): exp(n
+ * θ) times a factor from 1/2 to 2n + 1. */
 static double chebyshev_beyond(char kind, double x, double n) {
     const double angle = 2 * asinh(sqrt((x - 1) * 0.5)), power = exp(n * angle);
     switch (kind) {
@@ -43,7 +45,8 @@ static double chebyshev_beyond(char kind, double x, double n) {
     }
 }
 
-/* A Chebyshev polynomial: of -x for negative x, with the sign of an odd degree. */
+/* Return the Chebyshev polynomial of a kind and degree n for any x. For negative x it is that of -x, where v and w
+ * change roles, and odd degrees the sign; NaN stays NaN. */
 static double chebyshev_by_angle(char kind, double x, double n) {
     if (x != x) {
         return x;

@@ -1,30 +1,32 @@
-/* Elements by their places: gather, scatter_add, index_add, nonzero. A place out of range is left to the Python. */
+/* Elements by their indices: gather, scatter_add, index_add. An index out of range is left to the Python. */
 
 #include "kernels.h"
 
-/* (outer, along, inner): places are along the middle. `self` has `size` of them there, the index `along`. */
+/* Arrays are (outer, size, inner), the index (outer, along, inner): its numbers are indices of the middle. */
 typedef struct {
     const char *from;
     const int64_t *index;
     char *to;
     npy_intp outer, size, along, inner;
     int is_out_of_range;
-} PlacesJob;
+} IndexJob;
 
-/* Whether all places of a part of the index lie within. */
+/* Whether all of `count` indices are from 0 up to but without `size`. */
 static int lie_within(const int64_t *index, npy_intp count, npy_intp size) {
     uint64_t largest = 0;
     for (npy_intp i = 0; i < count; i++) {
-        const uint64_t place = (uint64_t)index[i]; /* negative ones are larger than all others */
-        largest = place > largest ? place : largest;
+        const uint64_t position = (uint64_t)index[i]; /* negative ones are larger than all others */
+        largest = position > largest ? position : largest;
     }
     return count == 0 || largest < (uint64_t)size;
 }
 
-/* Go over parts of the index that stay in the cache: `step` is what is done for element k of outer place o. */
-#define PLACES(NAME, TYPE, FROM, TO, STEP)                                                                             \
+/* Define a loop over all slices of the index, each of which stays in the cache: STEP is run for its element `i + k` and
+ * `position`, the offset in the other array that it names. It stops and sets `is_out_of_range` at a bad index. Returns
+ * nothing. */
+#define INDEXED_LOOP(NAME, TYPE, FROM, TO, STEP)                                                                       \
     static void NAME(void *given) {                                                                                    \
-        PlacesJob *job = given;                                                                                        \
+        IndexJob *job = given;                                                                                         \
         const npy_intp inner = job->inner, part = job->along * inner;                                                  \
         for (npy_intp o = 0; o < job->outer; o++) {                                                                    \
             const int64_t *index = job->index + o * part;                                                              \
@@ -35,25 +37,26 @@ static int lie_within(const int64_t *index, npy_intp count, npy_intp size) {
                 return;                                                                                                \
             }                                                                                                          \
             for (npy_intp i = 0; inner == 1 && i < part; i++) {                                                        \
-                const npy_intp place = (npy_intp)index[i], k = 0;                                                      \
+                const npy_intp position = (npy_intp)index[i], k = 0;                                                   \
                 STEP;                                                                                                  \
             }                                                                                                          \
             for (npy_intp i = 0; inner > 1 && i < part; i += inner) {                                                  \
                 for (npy_intp k = 0; k < inner; k++) {                                                                 \
-                    const npy_intp place = (npy_intp)index[i + k] * inner + k;                                         \
+                    const npy_intp position = (npy_intp)index[i + k] * inner + k;                                      \
                     STEP;                                                                                              \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
     }
 
-PLACES(gather_4, uint32_t, job->size, job->along, to[i + k] = from[place])
-PLACES(gather_8, uint64_t, job->size, job->along, to[i + k] = from[place])
-PLACES(add_f32, float, job->along, job->size, to[place] += from[i + k])
-PLACES(add_f64, double, job->along, job->size, to[place] += from[i + k])
+INDEXED_LOOP(gather_4, uint32_t, job->size, job->along, to[i + k] = from[position])
+INDEXED_LOOP(gather_8, uint64_t, job->size, job->along, to[i + k] = from[position])
+INDEXED_LOOP(add_f32, float, job->along, job->size, to[position] += from[i + k])
+INDEXED_LOOP(add_f64, double, job->along, job->size, to[position] += from[i + k])
 
-/* Whether the index has the array's shape but along the dimension `dim`: then how they lie. */
-static int read_places(const Array *self, PyObject *dim, const Array *index, PlacesJob *job) {
+/* Whether a dense index has self's shape but for the size along `dim`, both with elements: then their sizes are written
+ * to the job. */
+static int read_index(const Array *self, PyObject *dim, const Array *index, IndexJob *job) {
     double number;
     int ndim = PyArray_NDIM(self), axis;
     if (ndim == 0 || PyArray_NDIM(index) != ndim || !read_number(dim, &number)) {
@@ -78,8 +81,9 @@ static int read_places(const Array *self, PyObject *dim, const Array *index, Pla
     return 1;
 }
 
-/* Do the work, and return the result, which is taken; NULL where a place was out of range. */
-static PyObject *worked(Work work, PlacesJob *job, Array *result) {
+/* Run the loop. Returns the result, which it steals; NULL without an exception, and the result released, if an index
+ * was out of range. */
+static PyObject *run_indexed(Work work, IndexJob *job, Array *result) {
     do_work(work, job, job->outer * job->along * job->inner);
     if (job->is_out_of_range) {
         Py_CLEAR(result);
@@ -87,13 +91,14 @@ static PyObject *worked(Work work, PlacesJob *job, Array *result) {
     return (PyObject *)result;
 }
 
-/* gather(self, dim, index, sparse_grad) */
-static PyObject *serve_gather(const CompiledKernel *kernel, const KernelCall *call) {
+/* gather(self, dim, index, sparse_grad) of elements of 4 or 8 bytes. Returns a new array of the index's shape; NULL
+ * without an exception unless both are dense and match, and all indices are in range. */
+static PyObject *handle_gather(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
-    PlacesJob job;
+    IndexJob job;
     Array *self = call->count == 4 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
     Array *index = self == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
-    if (index == NULL || width_of(self) == 0 || !read_places(self, call->args[1], index, &job)) {
+    if (index == NULL || width_of(self) == 0 || !read_index(self, call->args[1], index, &job)) {
         return NULL;
     }
     Array *result = new_of(PyArray_DESCR(self), PyArray_NDIM(index), PyArray_DIMS(index));
@@ -102,10 +107,10 @@ static PyObject *serve_gather(const CompiledKernel *kernel, const KernelCall *ca
     }
     job.from = PyArray_BYTES(self);
     job.to = PyArray_BYTES(result);
-    return worked(width_of(self) == 4 ? gather_4 : gather_8, &job, result);
+    return run_indexed(width_of(self) == 4 ? gather_4 : gather_8, &job, result);
 }
 
-/* Return a copy of a row-major array. */
+/* Return a copy of a C-contiguous array of elements of 4 or 8 bytes; NULL with an exception. */
 static Array *copy_of(Array *self) {
     Array *copy = new_like(self);
     if (copy != NULL) {
@@ -114,15 +119,16 @@ static Array *copy_of(Array *self) {
     return copy;
 }
 
-/* scatter_add(self, dim, index, src) */
-static PyObject *serve_scatter_add(const CompiledKernel *kernel, const KernelCall *call) {
+/* scatter_add(self, dim, index, src) of floats, where index and src have one shape. Returns a new array; NULL without
+ * an exception unless all are dense and match, and all indices are in range. */
+static PyObject *handle_scatter_add(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
-    PlacesJob job;
+    IndexJob job;
     int is_of_four = call->count == 4 || (call->count == 5 && call->args[4] == Py_None);
     Array *self = is_of_four && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     Array *index = self == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
     Array *source = index == NULL ? NULL : plain_array(call->args[3], PyArray_TYPE(self));
-    if (source == NULL || !read_places(self, call->args[1], index, &job) ||
+    if (source == NULL || !read_index(self, call->args[1], index, &job) ||
         PyArray_NDIM(source) != PyArray_NDIM(index) ||
         memcmp(PyArray_DIMS(source), PyArray_DIMS(index), (size_t)PyArray_NDIM(index) * sizeof(npy_intp)) != 0) {
         return NULL;
@@ -133,12 +139,14 @@ static PyObject *serve_scatter_add(const CompiledKernel *kernel, const KernelCal
     }
     job.from = PyArray_BYTES(source);
     job.to = PyArray_BYTES(result);
-    return worked(PyArray_TYPE(self) == NPY_DOUBLE ? add_f64 : add_f32, &job, result);
+    return run_indexed(PyArray_TYPE(self) == NPY_DOUBLE ? add_f64 : add_f32, &job, result);
 }
 
+/* Define the loop of `index_add` for one type: it adds slices of `from` to those of `to` that the index names. Nothing
+ * is added, and `is_out_of_range` set, if one is out of range. Returns nothing. */
 #define ADD_SLICES(NAME, TYPE)                                                                                         \
     static void NAME(void *given) {                                                                                    \
-        PlacesJob *job = given;                                                                                        \
+        IndexJob *job = given;                                                                                         \
         job->is_out_of_range = !lie_within(job->index, job->along, job->size);                                         \
         for (npy_intp o = 0; o < job->outer && !job->is_out_of_range; o++) {                                           \
             for (npy_intp i = 0; i < job->along; i++) {                                                                \
@@ -154,10 +162,11 @@ static PyObject *serve_scatter_add(const CompiledKernel *kernel, const KernelCal
 ADD_SLICES(add_slices_f32, float)
 ADD_SLICES(add_slices_f64, double)
 
-/* index_add(self, dim, index, source, alpha) for alpha 1 */
-static PyObject *serve_index_add(const CompiledKernel *kernel, const KernelCall *call) {
+/* index_add(self, dim, index, source, alpha) of floats, for an alpha of 1. Returns a new array; NULL without an
+ * exception unless all are dense and match, and all indices are in range. */
+static PyObject *handle_index_add(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
-    PlacesJob job = {.outer = 1, .inner = 1};
+    IndexJob job = {.outer = 1, .inner = 1};
     double dim;
     int is_of_five = call->count == 5 || (call->count == 6 && call->args[5] == Py_None);
     Array *self = is_of_five && call->out == NULL ? plain_floats(call->args[0]) : NULL;
@@ -186,12 +195,12 @@ static PyObject *serve_index_add(const CompiledKernel *kernel, const KernelCall 
     job.index = (const int64_t *)PyArray_BYTES(index);
     job.from = PyArray_BYTES(source);
     job.to = PyArray_BYTES(result);
-    return worked(PyArray_TYPE(self) == NPY_DOUBLE ? add_slices_f64 : add_slices_f32, &job, result);
+    return run_indexed(PyArray_TYPE(self) == NPY_DOUBLE ? add_slices_f64 : add_slices_f32, &job, result);
 }
 
 const CompiledKernel place_kernels[] = {
-    {"gather", serve_gather, NULL, QUIET},
-    {"scatter_add", serve_scatter_add, NULL, 0},
-    {"index_add", serve_index_add, NULL, 0},
+    {"gather", handle_gather, NULL, QUIET},
+    {"scatter_add", handle_scatter_add, NULL, 0},
+    {"index_add", handle_index_add, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -1,4 +1,4 @@
-/* Elementwise kernels as they are called: operands, numbers and `out` are read, loops run block by block. */
+/* Calls of elementwise kernels: operands, numbers and `out` are read, and the loops run block by block. */
 
 #include "pointwise.h"
 
@@ -8,8 +8,8 @@
 /* Elements of the widest registers: loops are called with a multiple of these, so that each goes the same way. */
 #define LANES 16
 
-/* Whether a number is not finite. */
-#define HAS_ODD(NAME, REAL, SIZE_OF, LARGEST)                                                                          \
+/* Define a function that returns whether any of `count` elements is infinite or NaN. */
+#define HAS_NONFINITE(NAME, REAL, SIZE_OF, LARGEST)                                                                    \
     CLONES static int NAME(const REAL *x, npy_intp count) {                                                            \
         int found = 0;                                                                                                 \
         for (npy_intp i = 0; i < count; i++) {                                                                         \
@@ -18,10 +18,11 @@
         return found;                                                                                                  \
     }
 
-HAS_ODD(has_odd_f32, float, abs_f32, FLT_MAX)
-HAS_ODD(has_odd_f64, double, abs_f64, DBL_MAX)
+HAS_NONFINITE(has_nonfinite_f32, float, abs_f32, FLT_MAX)
+HAS_NONFINITE(has_nonfinite_f64, double, abs_f64, DBL_MAX)
 
-/* Compute the last elements, which fill no register, beside copies of the first of them. */
+/* Compute the last `rest` elements, fewer than LANES, from `start` on: in buffers of LANES that copies of the first of
+ * them fill up, so that they go through the same vector code as all others. */
 static void work_rest(const ElementwiseJob *job, char *const *from, npy_intp start, npy_intp rest) {
     double rows[MOST_WALKED + 1][LANES];
     char *data[MOST_WALKED + 1];
@@ -39,13 +40,16 @@ static void work_rest(const ElementwiseJob *job, char *const *from, npy_intp sta
     memcpy(from[job->arrays] + skipped, data[job->arrays], given);
 }
 
-/* Report a number that is not finite as a floating-point error. */
+/* Raise a floating-point flag if an element of the result is infinite or NaN: such loops select these, which raises
+ * none. */
 static void watch(const ElementwiseJob *job, const char *data, npy_intp count) {
-    if (job->size == sizeof(double) ? has_odd_f64((const double *)data, count) : has_odd_f32((const float *)data, count)) {
+    if (job->size == sizeof(double) ? has_nonfinite_f64((const double *)data, count)
+                                    : has_nonfinite_f32((const float *)data, count)) {
         (void)feraiseexcept(FE_DIVBYZERO);
     }
 }
 
+/* Run the loop over `count` contiguous elements of operands and result, a multiple of LANES at once, then the rest. */
 static void work_block(void *given, char *const *data, npy_intp count) {
     const ElementwiseJob *job = given;
     npy_intp rest = count % LANES, whole = count - rest;
@@ -60,6 +64,7 @@ static void work_block(void *given, char *const *data, npy_intp count) {
     }
 }
 
+/* Run the loop over dense arrays, BLOCK elements at a time. Needs no GIL. */
 static void work_elementwise(void *given) {
     const ElementwiseJob *job = given;
     char *data[MOST_WALKED + 1];
@@ -71,7 +76,7 @@ static void work_elementwise(void *given) {
     }
 }
 
-/* Whether the operands are dense and of one shape: then the job has them. */
+/* Whether all operands are dense arrays of that type number and one shape: then the job gets their data. */
 static int are_dense(PyObject *const *args, int count, ElementwiseJob *job, int type) {
     Array *first = plain_array(args[0], type);
     for (int i = 0; i < count && first != NULL; i++) {
@@ -84,7 +89,8 @@ static int are_dense(PyObject *const *args, int count, ElementwiseJob *job, int 
     return first != NULL;
 }
 
-/* Whether a result may be written where `out` is: dense, and an operand's own memory, or apart from all. */
+/* Whether `out` is dense, writeable, like the first operand, and either an operand's own memory or apart from all of
+ * them: partly overlapping memory would be overwritten before it is read. */
 static int is_dense_out(PyObject *out, const Array *first, const ElementwiseJob *job, int type) {
     Array *array = plain_array(out, type);
     if (array == NULL || !PyArray_ISWRITEABLE(array) || !is_like(array, first)) {
@@ -101,7 +107,9 @@ static int is_dense_out(PyObject *out, const Array *first, const ElementwiseJob 
     return 1;
 }
 
-/* Compute, where all operands are arrays of one type. */
+/* Compute operands that are all ndarrays of one type number, dense ones directly and others by `walk_arrays`. Returns a
+ * new reference to a new array or to `out`; NULL without an exception if they do not broadcast, or if `out` is no array
+ * of that type. */
 static PyObject *run_arrays(const Elementwise *how, PyObject *const *args, PyObject *out, int type, ElementwiseJob *job) {
     job->arrays = how->arrays;
     job->is_watched = how->is_watched;
@@ -120,7 +128,9 @@ static PyObject *run_arrays(const Elementwise *how, PyObject *const *args, PyObj
     return (PyObject *)result;
 }
 
-/* Compute, where operands are arrays of one type, or, but for one, elements of it. */
+/* Compute operands of which at least one is a float32 or float64 array, and the others arrays or NumPy scalars of the
+ * same type. Returns a new reference to a new array or to `out`; NULL without an exception for other operands, with one
+ * if memory runs out. */
 PyObject *run_elementwise(const Elementwise *how, PyObject *const *args, PyObject *out, ElementwiseJob *job) {
     PyObject *arrays[MOST_WALKED] = {NULL}, *result = NULL;
     int type = NPY_NOTYPE, is_known = 1;
@@ -144,7 +154,8 @@ PyObject *run_elementwise(const Elementwise *how, PyObject *const *args, PyObjec
     return result;
 }
 
-/* Read the numbers of a call. NaN is left to Python where it stands for None. */
+/* Read the numbers behind the operands of a call; None is NaN where `may_be_none`. Returns 0 for anything but Python
+ * numbers, and for NaN where `may_be_none`, which the Python handles. */
 static int read_numbers(const Elementwise *how, PyObject *const *args, double *numbers) {
     for (int i = 0; i < how->numbers; i++) {
         if (how->may_be_none && args[i] == Py_None) {
@@ -156,7 +167,9 @@ static int read_numbers(const Elementwise *how, PyObject *const *args, double *n
     return 1;
 }
 
-PyObject *serve_elementwise(const CompiledKernel *kernel, const KernelCall *call) {
+/* Compute a call of (arrays, numbers), with `out` by name or behind them. Returns a new reference to a new array or to
+ * `out`; NULL without an exception for other arguments, and where `run_elementwise` returns NULL. */
+PyObject *handle_elementwise(const CompiledKernel *kernel, const KernelCall *call) {
     const Elementwise *how = kernel->how;
     int taken = how->arrays + how->numbers;
     PyObject *out = call->out;
@@ -172,8 +185,9 @@ PyObject *serve_elementwise(const CompiledKernel *kernel, const KernelCall *call
     return run_elementwise(how, call->args, out, &job);
 }
 
-/* One kernel in two ways, chosen by the last argument: "none" or "tanh". */
-PyObject *serve_by_word(const CompiledKernel *kernel, const KernelCall *call) {
+/* Compute a call whose last argument, "none" or "tanh", selects one of two loops (`approximate` of gelu). Returns as
+ * `handle_elementwise`; NULL without an exception for another word. */
+PyObject *handle_variant(const CompiledKernel *kernel, const KernelCall *call) {
     const Elementwise *how = kernel->how;
     ElementwiseJob job = {0};
     PyObject *word = call->count == how->arrays + 1 ? call->args[how->arrays] : NULL;

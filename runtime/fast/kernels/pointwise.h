@@ -8,13 +8,14 @@
 #include "pointwise_loops.h"
 
 #define MOST_NUMBERS 3
-/* Elements that are computed at once. */
+/* Elements of dense arrays that one call of a loop computes at most. */
 #define BLOCK 8192
 
 typedef void (*Loop)(char *const *data, npy_intp count, const double *numbers);
 
-/* What is computed of so many arrays and so many numbers: loops for float32 and float64. A number that may be None is
- * NaN then. Where loops choose infinities and NaN, instead of computing them, results are watched for these. */
+/* An elementwise kernel of that many arrays and numbers: loops for float32 and float64. A None among the numbers is
+ * NaN, if it may be None. Where loops select infinities and NaN, instead of computing them, results are watched for
+ * these. */
 typedef struct {
     int arrays;
     int numbers;
@@ -32,12 +33,12 @@ typedef struct {
     npy_intp count;
 } ElementwiseJob;
 
-/* pointwise.c; both as `Serve` returns. */
+/* pointwise.c; all return as a `Handler`. */
 PyObject *run_elementwise(const Elementwise *how, PyObject *const *args, PyObject *out, ElementwiseJob *job);
-PyObject *serve_elementwise(const CompiledKernel *kernel, const KernelCall *call);
-PyObject *serve_by_word(const CompiledKernel *kernel, const KernelCall *call);
+PyObject *handle_elementwise(const CompiledKernel *kernel, const KernelCall *call);
+PyObject *handle_variant(const CompiledKernel *kernel, const KernelCall *call);
 
-/* What is computed of so many arrays and numbers by the loops of a name. */
+/* The kernel NAME_how of that many arrays and numbers, with the loops NAME_loop. */
 #define BOTH(NAME) {NAME##_loop_f32, NAME##_loop_f64}
 #define WATCHED(NAME, ARRAYS) static const Elementwise NAME##_how = {ARRAYS, 0, 0, 1, BOTH(NAME)};
 #define OF_ARRAYS(NAME, ARRAYS, NUMBERS) static const Elementwise NAME##_how = {ARRAYS, NUMBERS, 0, 0, BOTH(NAME)};

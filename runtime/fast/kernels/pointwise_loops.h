@@ -6,13 +6,14 @@
 
 #include "loops.h"
 
-/* Elements that are computed before those are looked for that need another way. */
+/* Elements of a block, which is computed in the easy way before the hard elements of it are. */
 #define PART 128
 
 #define NUMBERS                                                                                                        \
     const REAL n0 = (REAL)numbers[0], n1 = (REAL)numbers[1], n2 = (REAL)numbers[2];                                    \
     (void)n0, (void)n1, (void)n2;
 
+/* Define a loop that returns nothing and writes an expression of `x` for each of `count` elements. */
 #define LOOP1(NAME, ...)                                                                                               \
     CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
         const REAL *xs = (const REAL *)data[0];                                                                        \
@@ -24,6 +25,7 @@
         }                                                                                                              \
     }
 
+/* Define a loop that returns nothing and writes an expression of `x` and `y` for each pair of elements. */
 #define LOOP2(NAME, ...)                                                                                               \
     CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
         const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1];                                           \
@@ -35,6 +37,7 @@
         }                                                                                                              \
     }
 
+/* Define a loop that returns nothing and writes an expression of `x`, `y` and `z` for each three elements. */
 #define LOOP3(NAME, ...)                                                                                               \
     CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
         const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1], *zs = (const REAL *)data[2];              \
@@ -46,7 +49,8 @@
         }                                                                                                              \
     }
 
-/* A function of one operand with an easy way that compilers vectorise, and another where IS_HARD. */
+/* Define a loop of one operand that returns nothing: EASY, which compilers vectorise, for all of a block of PART, then
+ * HARD for those elements where IS_HARD. */
 #define LOOP1_OR(NAME, IS_HARD, EASY, HARD)                                                                            \
     CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
         (void)numbers;                                                                                                 \
@@ -68,7 +72,8 @@
         }                                                                                                              \
     }
 
-/* A function of two operands with an easy way that compilers vectorise, and another where IS_HARD. */
+/* Define a loop of two operands that returns nothing: EASY, which compilers vectorise, for all of a block of PART, then
+ * HARD for those elements where IS_HARD. */
 #define LOOP2_OR(NAME, IS_HARD, EASY, HARD)                                                                            \
     CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
         (void)numbers;                                                                                                 \
@@ -90,7 +95,8 @@
         }                                                                                                              \
     }
 
-/* A function of one operand with a cheap way for parts of which no element IS_COSTLY: both give the same there. */
+/* Define a loop of one operand that returns nothing: CHEAP for a block of PART of which no element IS_COSTLY, else
+ * COSTLY, which gives the same for the others. */
 #define LOOP1_OR_CHEAP(NAME, IS_COSTLY, COSTLY, CHEAP)                                                                 \
     CLONES static void OF(NAME)(char *const *data, npy_intp count, const double *numbers) {                            \
         NUMBERS                                                                                                        \

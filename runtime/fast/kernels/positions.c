@@ -2,7 +2,7 @@
 
 #include "kernels.h"
 
-/* The elements that are not zero: `to` has a column for each dimension, of `total` places. */
+/* The elements that are not zero: `to` has a column of `total` indices for each dimension. */
 typedef struct {
     const char *from;
     int64_t *to;
@@ -11,7 +11,7 @@ typedef struct {
     npy_intp count, width, total;
 } PositionsJob;
 
-/* Note the row's index in each dimension but the last. */
+/* Write the indices of a row, in each dimension but the last, for the elements `start` to `stop` of the result. */
 static void note_row(const PositionsJob *job, npy_intp row, npy_intp start, npy_intp stop) {
     for (int i = job->ndim - 2; i >= 0 && stop > start; i--) {
         const int64_t index = row % job->shape[i];
@@ -23,6 +23,8 @@ static void note_row(const PositionsJob *job, npy_intp row, npy_intp start, npy_
     }
 }
 
+/* Define two loops of `nonzero` for one type, which return nothing: count_ counts the elements that are not zero into
+ * `total`, find_ writes their indices. */
 #define POSITIONS(END, TYPE)                                                                                           \
     static void count_##END(void *given) {                                                                             \
         PositionsJob *job = given;                                                                                     \
@@ -64,8 +66,10 @@ static const struct {
     {NPY_DOUBLE, count_f64, find_f64},
 };
 
-/* positions(self): rows of indices, which lie by columns; of several elements. */
-static PyObject *serve_positions(const CompiledKernel *kernel, const KernelCall *call) {
+/* positions(self): the indices of all elements that are not zero. Returns a new int64 array (found, dimensions),
+ * column-major; NULL without an exception unless self is dense boolean, int64, float32 or float64, not empty, and has
+ * at least two such elements. */
+static PyObject *handle_positions(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *self = call->count == 1 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
     size_t which = 0, types = sizeof positions_by_type / sizeof *positions_by_type;
@@ -90,7 +94,7 @@ static PyObject *serve_positions(const CompiledKernel *kernel, const KernelCall 
     return (PyObject *)result;
 }
 
-/* Matrices whose elements have `size` bytes. Of each row so many stay, from its start or to its end. */
+/* Matrices (matrices, rows, columns) of elements of `size` bytes. */
 typedef struct {
     const char *from;
     char *to;
@@ -98,6 +102,7 @@ typedef struct {
     int is_upper;
 } TriangleJob;
 
+/* Copy matrices and write zeros above (or below, where `is_upper`) the diagonal. Needs no GIL. */
 static void cut_triangles(void *given) {
     const TriangleJob *job = given;
     const npy_intp width = job->columns * job->size;
@@ -117,8 +122,9 @@ static void cut_triangles(void *given) {
     }
 }
 
-/* lower_triangle(self, diagonal) and upper_triangle */
-static PyObject *serve_triangle(const CompiledKernel *kernel, const KernelCall *call) {
+/* lower_triangle(self, diagonal) and upper_triangle, of (..., rows, columns) with elements of 4 or 8 bytes. Returns a
+ * new array; NULL without an exception for other operands. */
+static PyObject *handle_triangle(const CompiledKernel *kernel, const KernelCall *call) {
     npy_intp diagonal;
     Array *self = call->count == 2 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
     if (self == NULL || PyArray_NDIM(self) < 2 || count_of(self) == 0 || width_of(self) == 0 ||
@@ -142,8 +148,8 @@ static PyObject *serve_triangle(const CompiledKernel *kernel, const KernelCall *
 }
 
 const CompiledKernel position_kernels[] = {
-    {"positions", serve_positions, NULL, QUIET},
-    {"lower_triangle", serve_triangle, NULL, QUIET},
-    {"upper_triangle", serve_triangle, "upper", QUIET},
+    {"positions", handle_positions, NULL, QUIET},
+    {"lower_triangle", handle_triangle, NULL, QUIET},
+    {"upper_triangle", handle_triangle, "upper", QUIET},
     {NULL, NULL, NULL, 0},
 };

@@ -1,25 +1,29 @@
-/* Gradients of products of matrices, of tensors that nobody looks at: `opwright_kernels.gradients` has the functions. */
+/* Gradients of products of matrices, for tensors on the fast path. The functions are in
+ * `opwright_kernels.gradients`. */
 
 #include "kernels.h"
 
 #include "../tensor.h"
 #include "../fast_path.h"
 
-/* scaled(value, factor), where the factor is 1. */
-static PyObject *serve_scaled(const CompiledKernel *kernel, const KernelCall *call) {
+/* scaled(value, factor) for a factor of 1. Returns the value itself, a new reference; NULL without an exception for
+ * other factors. */
+static PyObject *handle_scaled(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double factor;
     int is_one = call->count == 2 && call->out == NULL && read_number(call->args[1], &factor) && factor == 1;
     return is_one ? Py_NewRef(call->args[0]) : NULL;
 }
 
-/* Whether the strides are those of columns of so many elements, one behind the other. */
+/* Whether the strides, in elements, are those of a column-major matrix with that many rows. */
 static int are_of_columns(PyObject *strides, npy_intp rows) {
     npy_intp found[2];
     return count_of_sequence(strides) == 2 && read_ints(strides, found, 2) && found[0] == 1 && found[1] == rows;
 }
 
-/* Return first @ second, or the transposed array of second.T @ first.T: a new reference. Takes both; either may be NULL. */
+/* Multiply two arrays, row-major, or column-major where `is_by_columns`: the transpose of second.T @ first.T. Returns a
+ * new array first @ second; NULL where an operand is NULL (with its exception) or `product_of_arrays` returns NULL.
+ * Steals both operands. */
 static PyObject *product_lying(PyObject *first, PyObject *second, int is_by_columns) {
     PyObject *made = NULL;
     if (first != NULL && second != NULL && !is_by_columns) {
@@ -37,9 +41,10 @@ static PyObject *product_lying(PyObject *first, PyObject *second, int is_by_colu
     return made;
 }
 
-/* first_factor_gradient(grad, other, strides, alpha=1) is grad @ other.T, second_factor_gradient likewise other.T @ grad:
- * by columns where the strides of the factor say so. */
-static PyObject *serve_factor(const CompiledKernel *kernel, const KernelCall *call) {
+/* first_factor_gradient(grad, other, strides, alpha=1) is grad @ other.T, and second_factor_gradient other.T @ grad;
+ * the product is column-major if the factor's strides are. Returns a new tensor; NULL without an exception unless the
+ * fast path takes both tensors, both are matrices, and alpha is 1. */
+static PyObject *handle_factor(const CompiledKernel *kernel, const KernelCall *call) {
     PyObject *arrays[2];
     double alpha = 1;
     if (call->count < 3 || call->count > 4 || call->out != NULL ||
@@ -63,8 +68,8 @@ static PyObject *serve_factor(const CompiledKernel *kernel, const KernelCall *ca
 static const char is_of_first[] = "first";
 
 const CompiledKernel product_gradient_kernels[] = {
-    {"scaled", serve_scaled, NULL, OF_NUMPY | QUIET},
-    {"first_factor_gradient", serve_factor, is_of_first, OF_NUMPY},
-    {"second_factor_gradient", serve_factor, NULL, OF_NUMPY},
+    {"scaled", handle_scaled, NULL, OF_NUMPY | QUIET},
+    {"first_factor_gradient", handle_factor, is_of_first, OF_NUMPY},
+    {"second_factor_gradient", handle_factor, NULL, OF_NUMPY},
     {NULL, NULL, NULL, 0},
 };

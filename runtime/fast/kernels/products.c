@@ -1,5 +1,5 @@
-/* Products of matrices by the inner loop of NumPy's matmul, which calls its BLAS; and such a product with something added
- * to it. What NumPy would copy first is left to the Python. */
+/* Products of matrices by the inner loop of NumPy's matmul, which calls its BLAS; and such a product with something
+ * added to it. What NumPy would copy first is left to the Python. */
 
 #include "kernels.h"
 
@@ -12,8 +12,8 @@ static struct {
     void *data;
 } loops[2];
 
-/* What a loop is called with: matrices of rows and places, of places and columns, and of rows and columns, so many of each
- * as the last dimension of the batch has. The dimensions of the batch before that are walked over. */
+/* Arguments of one call of matmul's loop: `sizes[0]` products of (rows, inner) by (inner, columns), along the last
+ * dimension of the batch. The `outer` dimensions of the batch before that are walked over. */
 typedef struct {
     char *data[3];
     npy_intp sizes[4], steps[9];
@@ -26,7 +26,8 @@ typedef struct {
     double alpha, beta;
 } ProductJob;
 
-/* Find the loops. Returns -1 with an exception. */
+/* Find the inner loops of np.matmul for float32 and float64. Returns 0, also where this NumPy's ufunc is laid out
+ * differently and no loop is found; -1 with an exception. */
 int products_ready(void) {
     PyObject *numpy = PyImport_ImportModule("numpy"), *found = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "matmul");
     Py_XDECREF(numpy);
@@ -46,13 +47,14 @@ int products_ready(void) {
     return 0;
 }
 
-/* Whether an operand is an array of such elements that NumPy gives to its loop as it is. */
+/* Whether an operand is an aligned ndarray of that type number, which NumPy gives to its loop without a copy. */
 static int is_taken(PyObject *object, int type) {
     return is_array_of(object, type) && PyArray_ISALIGNED((Array *)object) && PyArray_ISNOTSWAPPED((Array *)object);
 }
 
-/* Write how the matrices of an array lie: its last two dimensions, and those of the batch. A vector is one column. */
-static void place_matrices(ProductJob *job, int which, const Array *array, int is_vector) {
+/* Write the data and strides of operand `which` (0, 1, or 2 for the result): its last two dimensions, and those of the
+ * batch. A vector is one column. */
+static void set_matrices(ProductJob *job, int which, const Array *array, int is_vector) {
     const npy_intp *strides = PyArray_STRIDES(array);
     const int batch = is_vector ? 0 : PyArray_NDIM(array) - 2;
     job->data[which] = PyArray_BYTES(array);
@@ -64,8 +66,9 @@ static void place_matrices(ProductJob *job, int which, const Array *array, int i
     }
 }
 
-/* Take two operands of one batch, or a matrix and a vector, with elements. Returns how many dimensions their product has,
- * whose shape is written; 0 for anything else. */
+/* Read two operands (*batch, rows, inner) and (*batch, inner, columns), or a matrix and a vector, with elements.
+ * Returns the number of dimensions of their product, whose shape is written; 0 without an exception for anything
+ * else. */
 static int read_operands(ProductJob *job, PyObject *first, PyObject *second, npy_intp *shape) {
     int type = Py_TYPE(first) == core.array ? PyArray_TYPE((Array *)first) : -1;
     if ((type != NPY_FLOAT && type != NPY_DOUBLE) || !is_taken(first, type) || !is_taken(second, type)) {
@@ -92,15 +95,16 @@ static int read_operands(ProductJob *job, PyObject *first, PyObject *second, npy
     memcpy(job->shape, shape, (size_t)job->outer * sizeof *shape);
     job->is_double = type == NPY_DOUBLE;
     job->is_vector = is_vector;
-    place_matrices(job, 0, left, 0);
-    place_matrices(job, 1, right, is_vector);
+    set_matrices(job, 0, left, 0);
+    set_matrices(job, 1, right, is_vector);
     const double work = (double)count_of(left) * (double)job->sizes[3];
     job->work = work < (double)LONG_WORK ? (npy_intp)work : LONG_WORK;
     return loops[job->is_double].loop == NULL ? 0 : ndim - is_vector;
 }
 
-/* Return the array for a product: `out` where that is one of its own, else a new one. NULL without an exception where the
- * Python has to. */
+/* Return the array for a product, a new reference: `out` if it is dense, of that shape and type, and apart from the
+ * operands, or a new array if there is none. NULL without an exception for another `out`, with one if memory runs
+ * out. */
 static Array *product_target(const KernelCall *call, int ndim, const npy_intp *shape, int type) {
     if (call->out == NULL) {
         return new_array(ndim, shape, type);
@@ -118,31 +122,33 @@ static Array *product_target(const KernelCall *call, int ndim, const npy_intp *s
     return (Array *)Py_NewRef((PyObject *)out);
 }
 
-/* Go to the next place of the batch before its last dimension. Whether there is one. */
-static int next_place(ProductJob *job, npy_intp *place) {
+/* Advance the data pointers to the next index of the batch dimensions before the last. Returns whether there is one. */
+static int next_matrix(ProductJob *job, npy_intp *index) {
     for (int dim = job->outer - 1; dim >= 0; dim--) {
-        const int is_last = ++place[dim] == job->shape[dim];
+        const int is_last = ++index[dim] == job->shape[dim];
         for (int i = 0; i < 3; i++) {
             job->data[i] += job->outer_steps[i][dim] * (is_last ? 1 - job->shape[dim] : 1);
         }
         if (!is_last) {
             return 1;
         }
-        place[dim] = 0;
+        index[dim] = 0;
     }
     return 0;
 }
 
+/* Run the matmul loop for all matrices of the batch. Needs no GIL. */
 static void multiply(void *given) {
     ProductJob *job = given;
-    npy_intp place[NPY_MAXDIMS] = {0};
+    npy_intp index[NPY_MAXDIMS] = {0};
     do {
         char *data[3] = {job->data[0], job->data[1], job->data[2]};
         loops[job->is_double].loop(data, job->sizes, job->steps, loops[job->is_double].data);
-    } while (next_place(job, place));
+    } while (next_matrix(job, index));
 }
 
-/* Each product and sum is rounded, as NumPy rounds them. */
+/* Define a loop that returns nothing and writes added * beta + out * alpha over `out`, with each product and sum
+ * rounded as NumPy rounds them. */
 #define ADD_ROWS(NAME, REAL, PLUS_PRODUCT)                                                                             \
     CLONES static void NAME(const ProductJob *job) {                                                                   \
         const npy_intp columns = job->sizes[3];                                                                        \
@@ -162,24 +168,26 @@ static void multiply(void *given) {
 ADD_ROWS(add_rows_f32, float, plus_product_f32)
 ADD_ROWS(add_rows_f64, double, plus_product_f64)
 
+/* Compute product_sum of one pair of matrices: the product, then what is added to it. Needs no GIL. */
 static void multiply_and_add(void *given) {
     const ProductJob *job = given;
     multiply(given);
     (job->is_double ? add_rows_f64 : add_rows_f32)(job);
 }
 
-/* Compute a product into its array: the result, or NULL. */
+/* Run `work` into the array for the product. Returns it, a new reference; NULL where `product_target` returns NULL. */
 static PyObject *multiplied(const KernelCall *call, ProductJob *job, int ndim, const npy_intp *shape, Work work) {
     Array *out = product_target(call, ndim, shape, job->is_double ? NPY_DOUBLE : NPY_FLOAT);
     if (out != NULL) {
-        place_matrices(job, 2, out, job->is_vector);
+        set_matrices(job, 2, out, job->is_vector);
         do_work(work, job, job->work);
     }
     return (PyObject *)out;
 }
 
-/* matrix_product(self, other) */
-static PyObject *serve_product(const CompiledKernel *kernel, const KernelCall *call) {
+/* matrix_product(self, other). Returns a new reference to a new array or to `out`; NULL without an exception unless
+ * `read_operands` takes both, and for an `out` of another layout. */
+static PyObject *handle_product(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     ProductJob job;
     npy_intp shape[NPY_MAXDIMS];
@@ -187,14 +195,16 @@ static PyObject *serve_product(const CompiledKernel *kernel, const KernelCall *c
     return ndim == 0 ? NULL : multiplied(call, &job, ndim, shape, multiply);
 }
 
-/* Return the product of two arrays, a new reference; NULL without an exception where the Python has to. */
+/* Return the product of two arrays, a new array; NULL without an exception where the Python has to compute it, with one
+ * if memory runs out. */
 PyObject *product_of_arrays(PyObject *first, PyObject *second) {
     PyObject *args[2] = {first, second};
     const KernelCall call = {args, 2, NULL};
-    return serve_product(NULL, &call);
+    return handle_product(NULL, &call);
 }
 
-/* Take what is added to a product: rows, or one for all. Whether it is that. */
+/* Whether what is added to a product is dense, and (rows, columns), (1, columns) or (columns,): then the job gets
+ * it. */
 static int read_added(ProductJob *job, PyObject *object) {
     const Array *added = plain_array(object, job->is_double ? NPY_DOUBLE : NPY_FLOAT);
     const int ndim = added == NULL ? 0 : PyArray_NDIM(added);
@@ -207,8 +217,9 @@ static int read_added(ProductJob *job, PyObject *object) {
     return rows == 1 || rows == job->sizes[1];
 }
 
-/* product_sum(self, first, second, beta, alpha) of matrices; where beta is 0, self is not read, which is the Python's. */
-static PyObject *serve_sum(const CompiledKernel *kernel, const KernelCall *call) {
+/* product_sum(self, first, second, beta, alpha) of two matrices. Returns a new reference to a new array or to `out`;
+ * NULL without an exception for other operands, and for a beta of 0, where self must not be read. */
+static PyObject *handle_sum(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     ProductJob job;
     npy_intp shape[NPY_MAXDIMS];
@@ -221,7 +232,7 @@ static PyObject *serve_sum(const CompiledKernel *kernel, const KernelCall *call)
 }
 
 const CompiledKernel product_kernels[] = {
-    {"matrix_product", serve_product, NULL, 0},
-    {"product_sum", serve_sum, NULL, 0},
+    {"matrix_product", handle_product, NULL, 0},
+    {"product_sum", handle_sum, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

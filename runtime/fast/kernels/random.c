@@ -1,4 +1,4 @@
-/* Random numbers of a Mersenne Twister, whose memory is an array: its words, and the place of the next among them. */
+/* Random numbers of a Mersenne Twister (MT19937). Its state is an array: 624 words, and the index of the next one. */
 
 #include "kernels.h"
 
@@ -10,15 +10,16 @@
 #define HALF_BLOCK 8
 
 typedef struct {
-    uint32_t *words; /* and the place */
+    uint32_t *words; /* and the index of the next one */
     char *to;
     npy_intp count;
 } DrawJob;
 
-/* Write so many numbers of so many words. */
+/* Write `count` numbers, one for each word. */
 typedef void (*Emit)(const uint32_t *words, char *to, npy_intp count);
 
-/* Make the next words of all. A word depends on its neighbour, and on one that may be new. */
+/* Compute the next 624 words of the generator's state. A word depends on its neighbour, and on one that may be new: so
+ * it goes by parts without dependencies. */
 CLONES static void renew_words(uint32_t *words) {
     uint32_t mixed[WORDS];
     EACH_ALONE for (int i = 0; i < WORDS - 1; i++) {
@@ -40,6 +41,7 @@ CLONES static void renew_words(uint32_t *words) {
     memcpy(words, mixed, sizeof mixed);
 }
 
+/* Return a word of the state as the generator's output (MT19937's tempering). */
 ELEMENT uint32_t tempered(uint32_t word) {
     uint32_t y = word ^ (word >> 11);
     y ^= (y << 7) & 0x9d2c5680u;
@@ -47,6 +49,7 @@ ELEMENT uint32_t tempered(uint32_t word) {
     return y ^ (y >> 18);
 }
 
+/* Write `count` words as random 32-bit integers. */
 CLONES static void emit_words(const uint32_t *words, char *to, npy_intp count) {
     uint32_t *out = (uint32_t *)to;
     EACH_ALONE for (npy_intp i = 0; i < count; i++) {
@@ -54,6 +57,7 @@ CLONES static void emit_words(const uint32_t *words, char *to, npy_intp count) {
     }
 }
 
+/* Write `count` words as float32 from [0, 1), by their low 24 bits. */
 CLONES static void emit_floats(const uint32_t *words, char *to, npy_intp count) {
     float *out = (float *)to;
     EACH_ALONE for (npy_intp i = 0; i < count; i++) {
@@ -61,6 +65,7 @@ CLONES static void emit_floats(const uint32_t *words, char *to, npy_intp count) 
     }
 }
 
+/* Write `count` numbers of 4 bytes with `emit`; the state is renewed whenever its words are used up. */
 static void draw(uint32_t *words, Emit emit, char *to, npy_intp count) {
     while (count > 0) {
         if (words[WORDS] >= WORDS) {
@@ -75,17 +80,20 @@ static void draw(uint32_t *words, Emit emit, char *to, npy_intp count) {
     }
 }
 
+/* Draw 32-bit words for a DrawJob. Needs no GIL. */
 static void work_words(void *given) {
     const DrawJob *job = given;
     draw(job->words, emit_words, job->to, job->count);
 }
 
+/* Draw float32 numbers from [0, 1) for a DrawJob. Needs no GIL. */
 static void work_floats(void *given) {
     const DrawJob *job = given;
     draw(job->words, emit_floats, job->to, job->count);
 }
 
-/* Of two words the first is the upper half of 64 bits, of which 53 count. */
+/* Write pairs of words as double from [0, 1): the first word is the upper half of 64 bits, of which the low 53
+ * count. */
 CLONES static void pair_words(const uint32_t *pairs, double *out, npy_intp count) {
     EACH_ALONE for (npy_intp i = 0; i < count; i++) {
         const double high = (double)(int32_t)(pairs[2 * i] & 0x1fffffu);
@@ -94,6 +102,7 @@ CLONES static void pair_words(const uint32_t *pairs, double *out, npy_intp count
     }
 }
 
+/* Draw double numbers from [0, 1) for a DrawJob, two words each. Needs no GIL. */
 static void work_doubles(void *given) {
     const DrawJob *job = given;
     uint32_t pairs[WORDS];
@@ -104,14 +113,16 @@ static void work_doubles(void *given) {
     }
 }
 
-/* Return the memory of a generator, if that is what an array is. */
+/* Return the state of a generator, a dense uint32 array of 624 words and the index of the next one, borrowed; NULL
+ * without an exception for anything else. */
 static uint32_t *memory_of(PyObject *object) {
     Array *memory = plain_array(object, NPY_UINT32);
     return memory != NULL && count_of(memory) == WORDS + 1 ? (uint32_t *)PyArray_DATA(memory) : NULL;
 }
 
-/* random_words(bits, memory, count). Who calls lets no other thread draw. */
-static PyObject *serve_words(const CompiledKernel *kernel, const KernelCall *call) {
+/* random_words(bits, memory, count). Returns a new uint32 array (count,), and advances the state; NULL without an
+ * exception for other arguments. The caller lets no other thread draw. */
+static PyObject *handle_words(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double count;
     uint32_t *words = call->count == 3 && call->out == NULL ? memory_of(call->args[1]) : NULL;
@@ -127,8 +138,9 @@ static PyObject *serve_words(const CompiledKernel *kernel, const KernelCall *cal
     return (PyObject *)result;
 }
 
-/* fill_with_fractions(bits, memory, numbers), as above. */
-static PyObject *serve_fractions(const CompiledKernel *kernel, const KernelCall *call) {
+/* fill_with_fractions(bits, memory, numbers): numbers from [0, 1) over a dense float array. Returns `numbers`, a new
+ * reference; NULL without an exception for other arguments. The caller lets no other thread draw. */
+static PyObject *handle_fractions(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     uint32_t *words = call->count == 3 && call->out == NULL ? memory_of(call->args[1]) : NULL;
     Array *numbers = words == NULL ? NULL : plain_floats(call->args[2]);
@@ -147,7 +159,7 @@ typedef struct {
 } NormalJob;
 
 FUSED
-/* The sine, and where `quarter` is 1 the cosine, of an angle from 0 to two pi. */
+/* Return the sine of an angle from 0 to two pi, or its cosine where `quarter` is 1. */
 ELEMENT float sine_of_turn(float angle, uint32_t quarter) {
     const float held = angle * 0x1.45f306p-1f + ROUNDING_F32, k = held - ROUNDING_F32;
     const float r = ((angle - k * 0x1.921fap+0f) - k * 0x1.54442p-20f) - k * 0x1.a308d4p-41f, z = r * r;
@@ -165,6 +177,7 @@ ELEMENT float sine_of_turn(float angle, uint32_t quarter) {
     return from_bits_f32(bits_f32((turned & 1u) != 0 ? even : odd) ^ ((turned & 2u) << 30));
 }
 
+/* Turn blocks of uniform numbers into normal ones by the method of Box and Muller, in place. Needs no GIL. */
 CLONES static void work_normal(void *given) {
     const NormalJob *job = given;
     for (npy_intp block = 0; block < job->blocks; block++) {
@@ -179,8 +192,9 @@ CLONES static void work_normal(void *given) {
 }
 UNFUSED
 
-/* box_muller(numbers, mean, std) */
-static PyObject *serve_normal(const CompiledKernel *kernel, const KernelCall *call) {
+/* box_muller(numbers, mean, std) of a dense float32 array, in place. Returns `numbers`, a new reference; NULL without
+ * an exception for other arguments, and unless its size is a multiple of 16. */
+static PyObject *handle_normal(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double mean, std;
     Array *numbers = call->count == 3 && call->out == NULL ? plain_array(call->args[0], NPY_FLOAT) : NULL;
@@ -195,8 +209,8 @@ static PyObject *serve_normal(const CompiledKernel *kernel, const KernelCall *ca
 }
 
 const CompiledKernel random_kernels[] = {
-    {"random_words", serve_words, NULL, OF_NUMPY | QUIET},
-    {"fill_with_fractions", serve_fractions, NULL, OF_NUMPY | QUIET},
-    {"box_muller", serve_normal, NULL, OF_NUMPY | QUIET},
+    {"random_words", handle_words, NULL, OF_NUMPY | QUIET},
+    {"fill_with_fractions", handle_fractions, NULL, OF_NUMPY | QUIET},
+    {"box_muller", handle_normal, NULL, OF_NUMPY | QUIET},
     {NULL, NULL, NULL, 0},
 };

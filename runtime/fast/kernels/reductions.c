@@ -40,7 +40,8 @@ static const Work average_how[] = {average_f32, average_f64};
 static const Work largest_how[] = {largest_f32, largest_f64};
 static const Work logsumexp_how[] = {logsumexp_f32, logsumexp_f64};
 
-/* Whether `dim` is the last dimension, 1, or all of them, 2; 0: others. */
+/* Return 1 if `dim` is the last dimension, 2 if it is all of them (None, an empty list, or the one of a vector); 0
+ * without an exception for others. */
 static int read_dims(PyObject *dim, int ndim) {
     npy_intp value;
     if (dim == Py_None || count_of_sequence(dim) == 0) {
@@ -58,7 +59,8 @@ static int read_dims(PyObject *dim, int ndim) {
 static const Work product_how[] = {product_f32, product_f64};
 static const Work nonzero_how[] = {number_of_nonzero_f32, number_of_nonzero_f64};
 
-/* Return the array for what comes of rows, 1, or everything, 2, of an array with elements; the job is filled. */
+/* Return a new array for a reduction of each row (`which` is 1) or of everything (2) of an array with elements, and
+ * fill the job; NULL with an exception. */
 static Array *new_reduced(Array *self, int which, int is_kept, int result_type, ReductionJob *job) {
     int ndim = PyArray_NDIM(self);
     npy_intp shape[NPY_MAXDIMS], width = ndim > 0 ? PyArray_DIM(self, ndim - 1) : 1;
@@ -75,7 +77,7 @@ static Array *new_reduced(Array *self, int which, int is_kept, int result_type, 
     return result;
 }
 
-/* Reduce them. */
+/* Reduce with the loop of the kernel and self's type. Returns a new array; NULL with an exception. */
 static PyObject *reduced(const CompiledKernel *kernel, Array *self, int which, int is_kept, int result_type) {
     ReductionJob job;
     Array *result = new_reduced(self, which, is_kept, result_type, &job);
@@ -85,8 +87,9 @@ static PyObject *reduced(const CompiledKernel *kernel, Array *self, int which, i
     return (PyObject *)result;
 }
 
-/* total(self, dim, keepdim, dtype=None) and its like. */
-static PyObject *serve_reduction(const CompiledKernel *kernel, const KernelCall *call) {
+/* total(self, dim, keepdim, dtype=None), and the other reductions with these arguments. Returns a new array; NULL
+ * without an exception unless self is dense float32 or float64 with elements, and dim is the last or all. */
+static PyObject *handle_reduction(const CompiledKernel *kernel, const KernelCall *call) {
     if (call->count < 3 || call->count > 4 || call->out != NULL || !PyBool_Check(call->args[2])) {
         return NULL;
     }
@@ -98,14 +101,16 @@ static PyObject *serve_reduction(const CompiledKernel *kernel, const KernelCall 
     return reduced(kernel, self, which, call->args[2] == Py_True, PyArray_TYPE(self));
 }
 
-/* whole_total(self, dtype=None) and its like. */
-static PyObject *serve_whole(const CompiledKernel *kernel, const KernelCall *call) {
+/* whole_total(self, dtype=None), whole_average and whole_product. Returns a new zero-dimensional array; NULL without an
+ * exception unless self is dense float32 or float64 with elements. */
+static PyObject *handle_whole(const CompiledKernel *kernel, const KernelCall *call) {
     Array *self = call->count >= 1 && call->count <= 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     return self == NULL || count_of(self) == 0 ? NULL : reduced(kernel, self, 2, 0, PyArray_TYPE(self));
 }
 
-/* Return the sums of an array over its first dimensions, so that the last `kept` are left: a new reference; NULL without
- * an exception where the Python has to, and may have to warn. */
+/* Return the sums over the first dimensions of a dense float array, so that the last `kept` are left: a new array; NULL
+ * without an exception where the Python has to compute it, also if there was a floating-point error, of which it has to
+ * warn. */
 PyObject *sum_over_first(PyObject *object, int kept) {
     Array *self = plain_floats(object);
     const int ndim = self == NULL ? 0 : PyArray_NDIM(self), missing = ndim - kept;
@@ -128,15 +133,16 @@ PyObject *sum_over_first(PyObject *object, int kept) {
     return (PyObject *)result;
 }
 
-/* number_of_nonzero(self, dim) */
-static PyObject *serve_count(const CompiledKernel *kernel, const KernelCall *call) {
+/* number_of_nonzero(self, dim). Returns a new int64 array; NULL without an exception as `handle_reduction`. */
+static PyObject *handle_count(const CompiledKernel *kernel, const KernelCall *call) {
     Array *self = call->count == 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
     return which == 0 || count_of(self) == 0 ? NULL : reduced(kernel, self, which, 0, NPY_INT64);
 }
 
-/* variance(self, dim, correction, keepdim) and deviation, its root */
-static PyObject *serve_variance(const CompiledKernel *kernel, const KernelCall *call) {
+/* variance(self, dim, correction, keepdim), and `deviation`, its square root. Returns a new array; NULL without an
+ * exception as `handle_reduction`, and if a mean is not finite or no degrees of freedom are left. */
+static PyObject *handle_variance(const CompiledKernel *kernel, const KernelCall *call) {
     double correction = 1;
     Array *self = call->count == 4 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
@@ -160,8 +166,9 @@ static PyObject *serve_variance(const CompiledKernel *kernel, const KernelCall *
     return (PyObject *)result;
 }
 
-/* vector_norm(self, ord, dim, keepdim, dtype=None) of order 2 */
-static PyObject *serve_norm(const CompiledKernel *kernel, const KernelCall *call) {
+/* vector_norm(self, ord, dim, keepdim, dtype=None) of order 2. Returns a new array; NULL without an exception for other
+ * orders, and as `handle_reduction`. */
+static PyObject *handle_norm(const CompiledKernel *kernel, const KernelCall *call) {
     double order = 2;
     int is_of_four = call->count == 4 || call->count == 5;
     Array *self = is_of_four && call->out == NULL ? plain_floats(call->args[0]) : NULL;
@@ -177,17 +184,17 @@ static const char variance_is_root[] = "root";
 static const Work length_how[] = {length_f32, length_f64};
 
 const CompiledKernel reduction_kernels[] = {
-    {"total", serve_reduction, total_how, 0},
-    {"average", serve_reduction, average_how, 0},
-    {"largest", serve_reduction, largest_how, QUIET},
-    {"product", serve_reduction, product_how, 0},
-    {"whole_total", serve_whole, total_how, 0},
-    {"whole_average", serve_whole, average_how, 0},
-    {"whole_product", serve_whole, product_how, 0},
-    {"number_of_nonzero", serve_count, nonzero_how, QUIET},
-    {"logsumexp", serve_reduction, logsumexp_how, 0},
-    {"variance", serve_variance, NULL, 0},
-    {"deviation", serve_variance, variance_is_root, 0},
-    {"vector_norm", serve_norm, length_how, 0},
+    {"total", handle_reduction, total_how, 0},
+    {"average", handle_reduction, average_how, 0},
+    {"largest", handle_reduction, largest_how, QUIET},
+    {"product", handle_reduction, product_how, 0},
+    {"whole_total", handle_whole, total_how, 0},
+    {"whole_average", handle_whole, average_how, 0},
+    {"whole_product", handle_whole, product_how, 0},
+    {"number_of_nonzero", handle_count, nonzero_how, QUIET},
+    {"logsumexp", handle_reduction, logsumexp_how, 0},
+    {"variance", handle_variance, NULL, 0},
+    {"deviation", handle_variance, variance_is_root, 0},
+    {"vector_norm", handle_norm, length_how, 0},
     {NULL, NULL, NULL, 0},
 };

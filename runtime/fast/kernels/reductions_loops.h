@@ -1,5 +1,6 @@
 /* Reductions of rows for one type: included with REAL and OF(name). */
 
+/* Write the sum of each row of a ReductionJob. Needs no GIL, like all of these. */
 CLONES static void OF(total)(void *given) {
     const ReductionJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {
@@ -7,7 +8,7 @@ CLONES static void OF(total)(void *given) {
     }
 }
 
-/* The sum of the rows, one after another, as NumPy adds them. */
+/* Write the sum over the rows, (rows, count) to (count,), added one row after another as NumPy adds them. */
 CLONES static void OF(sum_of_rows)(void *given) {
     const ReductionJob *job = given;
     REAL *sums = (REAL *)job->to;
@@ -20,6 +21,7 @@ CLONES static void OF(sum_of_rows)(void *given) {
     }
 }
 
+/* Write the mean of each row. */
 CLONES static void OF(average)(void *given) {
     const ReductionJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {
@@ -28,6 +30,7 @@ CLONES static void OF(average)(void *given) {
     }
 }
 
+/* Write the largest element of each row; NaN where there is one. */
 CLONES static void OF(largest)(void *given) {
     const ReductionJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {
@@ -35,6 +38,7 @@ CLONES static void OF(largest)(void *given) {
     }
 }
 
+/* Write the product of each row. */
 CLONES static void OF(product)(void *given) {
     const ReductionJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {
@@ -42,6 +46,7 @@ CLONES static void OF(product)(void *given) {
     }
 }
 
+/* Write, as int64, how many elements of each row are not zero. */
 CLONES static void OF(number_of_nonzero)(void *given) {
     const ReductionJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {
@@ -49,7 +54,7 @@ CLONES static void OF(number_of_nonzero)(void *given) {
     }
 }
 
-/* log(sum(exp(x))), shifted by the largest element where that is finite. */
+/* Write log(sum(exp(x))) of each row, shifted by its largest element where that is finite. */
 CLONES static void OF(logsumexp)(void *given) {
     const ReductionJob *job = given;
     REAL powers[SUM_BLOCK];
@@ -68,7 +73,8 @@ CLONES static void OF(logsumexp)(void *given) {
     }
 }
 
-/* The mean squared distance from the mean, or its root. Means that are not finite are left to the Python. */
+/* Write the sum of squared distances from the mean of each row, divided by `freedom`, or its square root. Sets
+ * `is_lost` if a mean is not finite. */
 CLONES static void OF(variance)(void *given) {
     SpreadJob *job = given;
     const npy_intp count = job->base.count;
@@ -81,7 +87,7 @@ CLONES static void OF(variance)(void *given) {
     }
 }
 
-/* The root of the sum of squares. */
+/* Write the square root of the sum of squares of each row. */
 CLONES static void OF(length)(void *given) {
     const ReductionJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {

@@ -4,7 +4,7 @@
 
 #include "loops.h"
 
-/* How many rows that lie beside each other are computed at once. */
+/* How many neighbouring rows are computed at once. */
 #define BESIDE 64
 
 /* (outer, count, inner): softmax goes along the middle. */
@@ -42,8 +42,9 @@ FUSED
 
 UNFUSED
 
-/* softmax(self, dim, half_to_float=False) of arrays with elements. */
-static PyObject *serve_softmax(const CompiledKernel *kernel, const KernelCall *call) {
+/* softmax(self, dim, half_to_float=False) and log_softmax of a float32 or float64 array of any strides, with elements.
+ * Returns a new C-contiguous array; NULL without an exception for anything else. */
+static PyObject *handle_softmax(const CompiledKernel *kernel, const KernelCall *call) {
     double dim;
     if (call->count < 2 || call->count > 3 || call->out != NULL || !read_number(call->args[1], &dim)) {
         return NULL;
@@ -67,7 +68,8 @@ static PyObject *serve_softmax(const CompiledKernel *kernel, const KernelCall *c
     return (PyObject *)result;
 }
 
-/* Take a weight or bias of so many elements, or None: a new reference in `array`. Whether it can be taken. */
+/* Read a weight or bias of `count` elements, of any strides, or None (`array` and `data` are NULL). Returns 0 for
+ * anything else; `array` is a new reference in any case, if not NULL. */
 static int take_factors(PyObject *object, int type, npy_intp count, Array **array, const char **data) {
     *array = NULL;
     *data = NULL;
@@ -82,7 +84,9 @@ static int take_factors(PyObject *object, int type, npy_intp count, Array **arra
     return 1;
 }
 
-/* Normalise rows, with the results that have a number for each row. */
+/* Normalise the rows of `self`, and scale them by weights and biases of `factors` elements. Returns the tuple (result,
+ * mean, rstd), the last two of that shape; NULL without an exception if weights or biases do not match, with one if
+ * memory runs out. */
 static PyObject *normalized(Array *self, PyObject *weights, PyObject *biases, npy_intp factors, NormJob *job, int ndim,
                             const npy_intp *shape) {
     int type = PyArray_TYPE(self);
@@ -106,8 +110,10 @@ static PyObject *normalized(Array *self, PyObject *weights, PyObject *biases, np
     return results;
 }
 
-/* layer_norm(input, normalized_shape, weight, bias, eps) */
-static PyObject *serve_layer_norm(const CompiledKernel *kernel, const KernelCall *call) {
+/* layer_norm(input, normalized_shape, weight, bias, eps). Returns the tuple (result, mean, rstd), the last two with
+ * sizes of 1 in the normalised dimensions; NULL without an exception unless operands are float32 or float64 of one
+ * type, and match. */
+static PyObject *handle_layer_norm(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     NormJob job = {.inner = 1, .rows = 1, .count = 1};
     if (call->count != 5 || call->out != NULL || !read_number(call->args[4], &job.eps)) {
@@ -133,8 +139,9 @@ static PyObject *serve_layer_norm(const CompiledKernel *kernel, const KernelCall
     return found;
 }
 
-/* group_norm_of_rows(input, weight, bias, N, C, HxW, group, eps) */
-static PyObject *serve_group_norm(const CompiledKernel *kernel, const KernelCall *call) {
+/* group_norm_of_rows(input, weight, bias, N, C, HxW, group, eps). Returns the tuple (result, mean, rstd), the last two
+ * (N, group); NULL without an exception unless operands are float32 or float64 of one type, and match. */
+static PyObject *handle_group_norm(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     NormJob job = {.inner = 1};
     double sizes[4];
@@ -164,9 +171,9 @@ static PyObject *serve_group_norm(const CompiledKernel *kernel, const KernelCall
 }
 
 const CompiledKernel row_kernels[] = {
-    {"softmax", serve_softmax, NULL, 0},
-    {"log_softmax", serve_softmax, "log", 0},
-    {"layer_norm", serve_layer_norm, NULL, 0},
-    {"group_norm_of_rows", serve_group_norm, NULL, 0},
+    {"softmax", handle_softmax, NULL, 0},
+    {"log_softmax", handle_softmax, "log", 0},
+    {"layer_norm", handle_layer_norm, NULL, 0},
+    {"group_norm_of_rows", handle_group_norm, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

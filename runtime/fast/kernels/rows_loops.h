@@ -2,6 +2,7 @@
 
 /* Rows one after another, whose elements are neighbours. */
 
+/* Write softmax of each row of contiguous elements. */
 CLONES static void OF(softmax_rows)(const RowsJob *job) {
     for (npy_intp row = 0; row < job->outer; row++) {
         const REAL *x = (const REAL *)job->from + row * job->count;
@@ -17,6 +18,7 @@ CLONES static void OF(softmax_rows)(const RowsJob *job) {
     }
 }
 
+/* Write log_softmax of each row of contiguous elements. */
 CLONES static void OF(log_softmax_rows)(const RowsJob *job) {
     for (npy_intp row = 0; row < job->outer; row++) {
         const REAL *x = (const REAL *)job->from + row * job->count;
@@ -34,6 +36,8 @@ CLONES static void OF(log_softmax_rows)(const RowsJob *job) {
 
 /* Rows beside each other, whose elements are `inner` apart: some of them at a time. */
 
+/* Write softmax, or log_softmax where `is_log`, of `width` neighbouring rows, whose elements are `inner` apart; `at` is
+ * the offset of the first one. */
 CLONES static void OF(softmax_beside)(const RowsJob *job, npy_intp at, npy_intp width, int is_log) {
     const REAL *x = (const REAL *)job->from + at;
     REAL *out = (REAL *)job->to + at, most[BESIDE], total[BESIDE];
@@ -65,6 +69,7 @@ CLONES static void OF(softmax_beside)(const RowsJob *job, npy_intp at, npy_intp 
     }
 }
 
+/* Compute softmax or log_softmax of all rows of a RowsJob. Needs no GIL. */
 static void OF(softmax)(void *given) {
     const RowsJob *job = given;
     if (job->inner == 1) {
@@ -79,7 +84,7 @@ static void OF(softmax)(void *given) {
     }
 }
 
-/* (x - mean) * rstd, times weights plus biases: each may be NULL. */
+/* Write (x - mean) * rstd * weight + bias for one row; weight, bias or both may be NULL. */
 ELEMENT void OF(scale_row)(REAL *out, const REAL *x, REAL mean, REAL rstd, const REAL *weight, const REAL *bias, npy_intp count) {
     if (weight != NULL && bias != NULL) {
         EACH_ALONE for (npy_intp i = 0; i < count; i++) {
@@ -96,7 +101,8 @@ ELEMENT void OF(scale_row)(REAL *out, const REAL *x, REAL mean, REAL rstd, const
     }
 }
 
-/* (x - mean) / deviation of each row, times weights plus biases: of each element, or of `inner` elements at a time. */
+/* Write mean and rstd of each row, and its elements (x - mean) * rstd * weight + bias. A weight is of each element, or
+ * of `inner` elements at a time. Needs no GIL. */
 CLONES static void OF(normalize_rows)(void *given) {
     const NormJob *job = given;
     const npy_intp count = job->count;
@@ -115,8 +121,8 @@ CLONES static void OF(normalize_rows)(void *given) {
         }
         /* Weights of groups go on from row to row, those of layers begin anew. */
         const npy_intp first = job->groups > 0 ? row % job->groups * (count / job->inner) : 0;
-        for (npy_intp start = 0, place = first; start < count; start += job->inner, place++) {
-            const REAL factor = weight == NULL ? 1 : weight[place], shift = bias == NULL ? 0 : bias[place];
+        for (npy_intp start = 0, index = first; start < count; start += job->inner, index++) {
+            const REAL factor = weight == NULL ? 1 : weight[index], shift = bias == NULL ? 0 : bias[index];
             EACH_ALONE for (npy_intp i = start; i < start + job->inner; i++) {
                 out[i] = (x[i] - mean) * rstd * factor + shift;
             }

@@ -1,6 +1,7 @@
 /* Running reductions and the first elements of rows, for one type: included with REAL and OF(name). */
 
-/* Each row in turn waits for itself: four go at once, and every element is rounded as it is alone. */
+/* Define a loop that returns nothing and writes the running result of STEP along each row. Each step waits for the one
+ * before: so four rows go at once, and every element is rounded as in a row alone. */
 #define SCAN(NAME, STEP)                                                                                               \
     static void OF(NAME)(void *given) {                                                                                \
         const ScanJob *job = given;                                                                                    \
@@ -38,24 +39,26 @@ SCAN(running_total, +)
 SCAN(running_product, *)
 #undef SCAN
 
-/* Whether x comes before y, both turned so that the largest are wanted; NaN is larger than all where `nan_first`. */
+/* Whether x comes before y in descending order; NaN comes first where `nan_first`, else last. */
 ELEMENT int OF(comes_first)(REAL x, REAL y, int nan_first) {
     return nan_first ? x > y || (x != x && y == y) : x > y || (x == x && y != y);
 }
 
-/* Put an element among the first, which are in order; the one it displaces is dropped. */
-static void OF(put_among)(REAL *values, int64_t *places, npy_intp filled, REAL value, int64_t place, int nan_first) {
+/* Insert an element into the first `filled`, which are in order. Those behind it move by one, over the element at index
+ * `filled`. */
+static void OF(put_among)(REAL *values, int64_t *indices, npy_intp filled, REAL value, int64_t index, int nan_first) {
     npy_intp i = filled;
     while (i > 0 && OF(comes_first)(value, values[i - 1], nan_first)) {
         values[i] = values[i - 1];
-        places[i] = places[i - 1];
+        indices[i] = indices[i - 1];
         i--;
     }
     values[i] = value;
-    places[i] = place;
+    indices[i] = index;
 }
 
-/* The first elements of each row in order, the largest or the smallest, of equal ones the earlier first. */
+/* Write the first `wanted` elements of each row in order, largest or smallest first, equal ones by index, and their
+ * indices. Needs no GIL. */
 CLONES static void OF(first_of_rows)(void *given) {
     const FirstJob *job = given;
     const REAL sign = job->is_largest ? 1 : -1;
@@ -63,10 +66,10 @@ CLONES static void OF(first_of_rows)(void *given) {
     for (npy_intp row = 0; row < job->rows; row++) {
         const REAL *x = (const REAL *)job->from + row * job->count;
         REAL *values = (REAL *)job->to + row * job->wanted;
-        int64_t *places = job->places + row * job->wanted;
+        int64_t *indices = job->indices + row * job->wanted;
         npy_intp i = 0;
         for (; i < job->wanted; i++) {
-            OF(put_among)(values, places, i, x[i] * sign, i, nan_first);
+            OF(put_among)(values, indices, i, x[i] * sign, i, nan_first);
         }
         const npy_intp last = job->wanted - 1;
         while (i < job->count) {
@@ -78,13 +81,13 @@ CLONES static void OF(first_of_rows)(void *given) {
             }
             for (npy_intp j = i; has_one && j < stop; j++) {
                 if (OF(comes_first)(x[j] * sign, values[last], nan_first)) {
-                    OF(put_among)(values, places, last, x[j] * sign, j, nan_first);
+                    OF(put_among)(values, indices, last, x[j] * sign, j, nan_first);
                 }
             }
             i = stop;
         }
         for (npy_intp j = 0; j < job->wanted; j++) {
-            values[j] = x[places[j]];
+            values[j] = x[indices[j]];
         }
     }
 }

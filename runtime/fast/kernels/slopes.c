@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     const char *grad;
-    const int64_t *places;
+    const int64_t *indices;
     char *to;
     npy_intp planes, windows, size;
     int is_out_of_range;
@@ -57,8 +57,9 @@ UNFUSED
 static const Work softmax_how[] = {softmax_slope_f32, softmax_slope_f64};
 static const Work log_softmax_how[] = {log_softmax_slope_f32, log_softmax_slope_f64};
 
-/* softmax_gradient(grad, result) and log_softmax_gradient, along the last dimension */
-static PyObject *serve_softmax_slope(const CompiledKernel *kernel, const KernelCall *call) {
+/* softmax_gradient(grad, result) and log_softmax_gradient, along the last dimension. Returns a new array; NULL without
+ * an exception unless both are dense floats, alike and not empty. */
+static PyObject *handle_softmax_slope(const CompiledKernel *kernel, const KernelCall *call) {
     Array *grad = call->count == 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     Array *result = grad == NULL ? NULL : plain_array(call->args[1], PyArray_TYPE(grad));
     if (result == NULL || PyArray_NDIM(grad) == 0 || !is_like(grad, result) || count_of(grad) == 0) {
@@ -74,7 +75,7 @@ static PyObject *serve_softmax_slope(const CompiledKernel *kernel, const KernelC
     return (PyObject *)made;
 }
 
-/* Read which of three gradients are wanted. */
+/* Read a list of three bools, which gradients are wanted. Returns 0 for anything else. */
 static int read_mask(PyObject *mask, int *wanted) {
     if (count_of_sequence(mask) != 3) {
         return 0;
@@ -89,14 +90,16 @@ static int read_mask(PyObject *mask, int *wanted) {
     return 1;
 }
 
-/* Read an array of so many elements, or None where `may_be_none`: then the data is NULL. Whether it can be taken. */
+/* Read a dense array of `count` elements of that type number, or None where `may_be_none`: then the data is NULL.
+ * Returns 0 for anything else. */
 static int read_dense(PyObject *object, int type, npy_intp count, int may_be_none, const char **data) {
     Array *array = plain_array(object, type);
     *data = array == NULL ? NULL : PyArray_BYTES(array);
     return array != NULL ? count_of(array) == count : may_be_none && object == Py_None;
 }
 
-/* Return three results, each taken, None for what is not wanted; NULL where one is missing. */
+/* Return a tuple of three results, whose references it steals, with None for what is not wanted; NULL with an
+ * exception. */
 static PyObject *three(Array **results, const int *wanted) {
     PyObject *made = PyTuple_New(3);
     for (int i = 0; i < 3; i++) {
@@ -113,7 +116,8 @@ static PyObject *three(Array **results, const int *wanted) {
     return made;
 }
 
-/* Make the results: of the input, and of weight and bias with this shape, zeros. Whether that worked. */
+/* Make the wanted gradients: of self, and of weight and bias with that shape, which begin as zeros. Returns 1; 0 with
+ * an exception, and nothing made, if memory runs out. */
 static int make_results(Array *self, int ndim, const npy_intp *shape, const int *wanted, Array **results) {
     int type = PyArray_TYPE(self), worked = 1;
     for (int i = 0; i < 3; i++) {
@@ -129,12 +133,14 @@ static int make_results(Array *self, int ndim, const npy_intp *shape, const int 
     return worked;
 }
 
+/* Return the data of an array; NULL for NULL. */
 static char *data_of(Array *array) {
     return array == NULL ? NULL : PyArray_BYTES(array);
 }
 
-/* layer_norm_gradients(grad, x, weight, mean, rstd, shape, mask) */
-static PyObject *serve_layer_norm(const CompiledKernel *kernel, const KernelCall *call) {
+/* layer_norm_gradients(grad, x, weight, mean, rstd, shape, mask). Returns the tuple of gradients of input, weight and
+ * bias, None for what is not wanted; NULL without an exception unless operands are dense and match. */
+static PyObject *handle_layer_norm(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     LayerNormJob job = {.count = 1};
     int wanted[3];
@@ -170,8 +176,10 @@ static PyObject *serve_layer_norm(const CompiledKernel *kernel, const KernelCall
     return three(results, wanted);
 }
 
-/* batch_norm_gradients(grad, x, weight, mean, rstd, training, mask) of channels of several elements */
-static PyObject *serve_batch_norm(const CompiledKernel *kernel, const KernelCall *call) {
+/* batch_norm_gradients(grad, x, weight, mean, rstd, training, mask) of (images, channels, ...) with at least three
+ * dimensions. Returns the tuple of gradients of input, weight and bias, None for what is not wanted; NULL without an
+ * exception unless operands are dense and match. */
+static PyObject *handle_batch_norm(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     BatchNormJob job = {0};
     int wanted[3];
@@ -203,17 +211,18 @@ static PyObject *serve_batch_norm(const CompiledKernel *kernel, const KernelCall
     return three(results, wanted);
 }
 
-/* max_pool_gradient(grad, shape, indices, dims) */
-static PyObject *serve_max_pool(const CompiledKernel *kernel, const KernelCall *call) {
+/* max_pool_gradient(grad, shape, indices, dims), where `dims` is how many dimensions a window has. Returns a new array
+ * of that shape; NULL without an exception unless operands are dense and match, and all indices are in range. */
+static PyObject *handle_max_pool(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     PoolJob job = {.planes = 1, .size = 1};
     npy_intp shape[NPY_MAXDIMS];
     double dims;
     Array *grad = call->count == 4 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    Array *places = grad == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
-    int ndim = places == NULL ? -1 : count_of_sequence(call->args[1]);
+    Array *indices = grad == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
+    int ndim = indices == NULL ? -1 : count_of_sequence(call->args[1]);
     if (ndim < 1 || ndim > NPY_MAXDIMS || !read_ints(call->args[1], shape, ndim) ||
-        !read_number(call->args[3], &dims) || dims < 1 || dims > ndim || count_of(places) != count_of(grad)) {
+        !read_number(call->args[3], &dims) || dims < 1 || dims > ndim || count_of(indices) != count_of(grad)) {
         return NULL;
     }
     for (int i = 0; i < ndim; i++) {
@@ -227,7 +236,7 @@ static PyObject *serve_max_pool(const CompiledKernel *kernel, const KernelCall *
         return NULL;
     }
     job.grad = PyArray_BYTES(grad);
-    job.places = (const int64_t *)PyArray_BYTES(places);
+    job.indices = (const int64_t *)PyArray_BYTES(indices);
     job.to = PyArray_BYTES(made);
     job.windows = count_of(grad) / job.planes;
     do_work(PyArray_TYPE(grad) == NPY_DOUBLE ? max_pool_slope_f64 : max_pool_slope_f32, &job, count_of(made));
@@ -238,10 +247,10 @@ static PyObject *serve_max_pool(const CompiledKernel *kernel, const KernelCall *
 }
 
 const CompiledKernel slope_kernels[] = {
-    {"softmax_gradient", serve_softmax_slope, softmax_how, OF_NUMPY},
-    {"log_softmax_gradient", serve_softmax_slope, log_softmax_how, OF_NUMPY},
-    {"layer_norm_gradients", serve_layer_norm, NULL, OF_NUMPY},
-    {"batch_norm_gradients", serve_batch_norm, NULL, OF_NUMPY},
-    {"max_pool_gradient", serve_max_pool, NULL, OF_NUMPY},
+    {"softmax_gradient", handle_softmax_slope, softmax_how, OF_NUMPY},
+    {"log_softmax_gradient", handle_softmax_slope, log_softmax_how, OF_NUMPY},
+    {"layer_norm_gradients", handle_layer_norm, NULL, OF_NUMPY},
+    {"batch_norm_gradients", handle_batch_norm, NULL, OF_NUMPY},
+    {"max_pool_gradient", handle_max_pool, NULL, OF_NUMPY},
     {NULL, NULL, NULL, 0},
 };

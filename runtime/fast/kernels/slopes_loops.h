@@ -1,6 +1,6 @@
 /* Backward kernels of rows for one type: included with REAL and OF(name), behind sums.h. */
 
-/* The sum of x (y - from) scale, and of x. */
+/* Return two sums over a row: `along`, of x * ((y - from) * scale), and `plain`, of x. */
 ELEMENT Sums OF(sums_of_row)(const REAL *x, const REAL *y, npy_intp count, REAL from, REAL scale) {
     Sums found = {0, 0};
     for (npy_intp start = 0; start < count; start += SUM_BLOCK) {
@@ -23,6 +23,7 @@ ELEMENT Sums OF(sums_of_row)(const REAL *x, const REAL *y, npy_intp count, REAL 
     return found;
 }
 
+/* Write softmax's gradient of each row: (grad - sum(grad * result)) * result. Needs no GIL. */
 CLONES static void OF(softmax_slope)(void *given) {
     const SoftmaxJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {
@@ -35,6 +36,7 @@ CLONES static void OF(softmax_slope)(void *given) {
     }
 }
 
+/* Write log_softmax's gradient of each row: grad - exp(result) * sum(grad). Needs no GIL. */
 CLONES static void OF(log_softmax_slope)(void *given) {
     const SoftmaxJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {
@@ -47,7 +49,8 @@ CLONES static void OF(log_softmax_slope)(void *given) {
     }
 }
 
-/* One row of layer_norm: its normalised elements and its gradients times the weight lie in the scratch row. */
+/* Write the input's gradient of one row of layer_norm, and add to those of weight and bias. The scratch holds the
+ * normalised row, and behind it grad * weight. */
 CLONES static void OF(layer_norm_row)(const LayerNormJob *job, npy_intp row) {
     const npy_intp count = job->count;
     const REAL *grad = (const REAL *)job->grad + row * count, *x = (const REAL *)job->from + row * count;
@@ -78,6 +81,7 @@ CLONES static void OF(layer_norm_row)(const LayerNormJob *job, npy_intp row) {
     }
 }
 
+/* Compute layer_norm's gradients, row by row. Needs no GIL. */
 static void OF(layer_norm_slopes)(void *given) {
     const LayerNormJob *job = given;
     for (npy_intp row = 0; row < job->rows; row++) {
@@ -85,7 +89,8 @@ static void OF(layer_norm_slopes)(void *given) {
     }
 }
 
-/* One channel of batch_norm: sums over all images first. */
+/* Write the gradients of one channel of batch_norm: of its weight and bias, which are sums over all images, and, if
+ * wanted, of the input by them. */
 CLONES static void OF(batch_norm_channel)(const BatchNormJob *job, npy_intp channel) {
     const npy_intp size = job->size, step = job->channels * size;
     const REAL *grad = (const REAL *)job->grad + channel * size, *x = (const REAL *)job->from + channel * size;
@@ -111,6 +116,7 @@ CLONES static void OF(batch_norm_channel)(const BatchNormJob *job, npy_intp chan
     }
 }
 
+/* Compute batch_norm's gradients, channel by channel. Needs no GIL. */
 static void OF(batch_norm_slopes)(void *given) {
     const BatchNormJob *job = given;
     for (npy_intp channel = 0; channel < job->channels; channel++) {
@@ -118,20 +124,21 @@ static void OF(batch_norm_slopes)(void *given) {
     }
 }
 
-/* Add what each window's maximum is given at its place. */
+/* Add each window's gradient at the index of its maximum, in planes of zeros. Stops and sets `is_out_of_range` at a bad
+ * index. Needs no GIL. */
 static void OF(max_pool_slope)(void *given) {
     PoolJob *job = given;
     for (npy_intp plane = 0; plane < job->planes; plane++) {
         const REAL *grad = (const REAL *)job->grad + plane * job->windows;
-        const int64_t *places = job->places + plane * job->windows;
+        const int64_t *indices = job->indices + plane * job->windows;
         REAL *out = (REAL *)job->to + plane * job->size;
         memset(out, 0, (size_t)job->size * sizeof(REAL));
         for (npy_intp i = 0; i < job->windows; i++) {
-            if ((uint64_t)places[i] >= (uint64_t)job->size) {
+            if ((uint64_t)indices[i] >= (uint64_t)job->size) {
                 job->is_out_of_range = 1;
                 return;
             }
-            out[places[i]] += grad[i];
+            out[indices[i]] += grad[i];
         }
     }
 }

@@ -66,26 +66,27 @@ static const Elementwise logit_how = {1, 1, 1, 1, BOTH(logit)};
     EACH(shifted_chebyshev_polynomial_v) EACH(shifted_chebyshev_polynomial_w) EACH(hermite_polynomial_h) \
     EACH(hermite_polynomial_he) EACH(laguerre_polynomial_l) EACH(legendre_polynomial_p)
 #define POLYNOMIAL_HOW(NAME) OF_ARRAYS(NAME, 2, 0)
-#define POLYNOMIAL_ROW(NAME) {#NAME, serve_elementwise, &NAME##_how, 0},
+#define POLYNOMIAL_ROW(NAME) {#NAME, handle_elementwise, &NAME##_how, 0},
 POLYNOMIALS(POLYNOMIAL_HOW)
 
-/* Whether an array is long: there NumPy's powers are faster. */
+/* Whether an operand is a float array of more than BLOCK elements, for which NumPy's powers are faster. */
 static int is_long(PyObject *object) {
     return (is_array_of(object, NPY_FLOAT) || is_array_of(object, NPY_DOUBLE)) && count_of((Array *)object) > BLOCK;
 }
 
-/* zeta(self, other) */
-static PyObject *serve_zeta(const CompiledKernel *kernel, const KernelCall *call) {
+/* zeta(self, other). Returns as `handle_elementwise`; NULL without an exception, too, for long operands. */
+static PyObject *handle_zeta(const CompiledKernel *kernel, const KernelCall *call) {
     for (int i = 0; i < 2 && i < call->count; i++) {
         if (is_long(call->args[i])) {
             return NULL;
         }
     }
-    return serve_elementwise(kernel, call);
+    return handle_elementwise(kernel, call);
 }
 
-/* polygamma(n, self, out), where n is 1. */
-static PyObject *serve_polygamma(const CompiledKernel *kernel, const KernelCall *call) {
+/* polygamma(n, self, out=None) for an n of 1: trigamma. Returns as `handle_elementwise`; NULL without an exception,
+ * too, for another n and for a long operand. */
+static PyObject *handle_polygamma(const CompiledKernel *kernel, const KernelCall *call) {
     ElementwiseJob job = {0};
     if (call->count < 2 || call->count > 3 || !PyLong_CheckExact(call->args[0]) ||
         PyLong_AsLongLong(call->args[0]) != 1 || is_long(call->args[1])) {
@@ -97,35 +98,35 @@ static PyObject *serve_polygamma(const CompiledKernel *kernel, const KernelCall 
 }
 
 const CompiledKernel special_kernels[] = {
-    {"erf", serve_elementwise, &erf_how, 0},
-    {"erfc", serve_elementwise, &erfc_how, 0},
-    {"erfinv", serve_elementwise, &erfinv_how, 0},
-    {"lgamma", serve_elementwise, &lgamma_how, 0},
-    {"digamma", serve_elementwise, &digamma_how, 0},
-    {"erfcx", serve_elementwise, &erfcx_how, 0},
-    {"log_ndtr", serve_elementwise, &log_ndtr_how, 0},
-    {"ndtri", serve_elementwise, &ndtri_how, 0},
-    {"airy_ai", serve_elementwise, &airy_ai_how, 0},
-    {"bessel_j0", serve_elementwise, &bessel_j0_how, 0},
-    {"bessel_j1", serve_elementwise, &bessel_j1_how, 0},
-    {"bessel_y0", serve_elementwise, &bessel_y0_how, 0},
-    {"bessel_y1", serve_elementwise, &bessel_y1_how, 0},
-    {"i0", serve_elementwise, &i0_how, 0},
-    {"i0e", serve_elementwise, &i0e_how, 0},
-    {"i1", serve_elementwise, &i1_how, 0},
-    {"i1e", serve_elementwise, &i1e_how, 0},
-    {"modified_bessel_k0", serve_elementwise, &modified_bessel_k0_how, 0},
-    {"modified_bessel_k1", serve_elementwise, &modified_bessel_k1_how, 0},
-    {"scaled_modified_bessel_k0", serve_elementwise, &scaled_modified_bessel_k0_how, 0},
-    {"scaled_modified_bessel_k1", serve_elementwise, &scaled_modified_bessel_k1_how, 0},
-    {"polygamma", serve_polygamma, &trigamma_how, 0},
-    {"zeta", serve_zeta, &zeta_how, 0},
-    {"igamma", serve_elementwise, &igamma_how, 0},
-    {"igammac", serve_elementwise, &igammac_how, 0},
-    {"sigmoid", serve_elementwise, &sigmoid_how, 0},
-    {"logit", serve_elementwise, &logit_how, 0},
-    {"xlogy", serve_elementwise, &xlogy_how, 0},
-    {"logaddexp", serve_elementwise, &logaddexp_how, 0},
+    {"erf", handle_elementwise, &erf_how, 0},
+    {"erfc", handle_elementwise, &erfc_how, 0},
+    {"erfinv", handle_elementwise, &erfinv_how, 0},
+    {"lgamma", handle_elementwise, &lgamma_how, 0},
+    {"digamma", handle_elementwise, &digamma_how, 0},
+    {"erfcx", handle_elementwise, &erfcx_how, 0},
+    {"log_ndtr", handle_elementwise, &log_ndtr_how, 0},
+    {"ndtri", handle_elementwise, &ndtri_how, 0},
+    {"airy_ai", handle_elementwise, &airy_ai_how, 0},
+    {"bessel_j0", handle_elementwise, &bessel_j0_how, 0},
+    {"bessel_j1", handle_elementwise, &bessel_j1_how, 0},
+    {"bessel_y0", handle_elementwise, &bessel_y0_how, 0},
+    {"bessel_y1", handle_elementwise, &bessel_y1_how, 0},
+    {"i0", handle_elementwise, &i0_how, 0},
+    {"i0e", handle_elementwise, &i0e_how, 0},
+    {"i1", handle_elementwise, &i1_how, 0},
+    {"i1e", handle_elementwise, &i1e_how, 0},
+    {"modified_bessel_k0", handle_elementwise, &modified_bessel_k0_how, 0},
+    {"modified_bessel_k1", handle_elementwise, &modified_bessel_k1_how, 0},
+    {"scaled_modified_bessel_k0", handle_elementwise, &scaled_modified_bessel_k0_how, 0},
+    {"scaled_modified_bessel_k1", handle_elementwise, &scaled_modified_bessel_k1_how, 0},
+    {"polygamma", handle_polygamma, &trigamma_how, 0},
+    {"zeta", handle_zeta, &zeta_how, 0},
+    {"igamma", handle_elementwise, &igamma_how, 0},
+    {"igammac", handle_elementwise, &igammac_how, 0},
+    {"sigmoid", handle_elementwise, &sigmoid_how, 0},
+    {"logit", handle_elementwise, &logit_how, 0},
+    {"xlogy", handle_elementwise, &xlogy_how, 0},
+    {"logaddexp", handle_elementwise, &logaddexp_how, 0},
     POLYNOMIALS(POLYNOMIAL_ROW)
     {NULL, NULL, NULL, 0},
 };

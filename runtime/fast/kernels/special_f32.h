@@ -6,7 +6,7 @@
 
 #include "loops.h"
 
-/* exp(r) - 1 for r between -0.35 and 0.35. */
+/* Return exp(r) - 1 for r from -0.35 to 0.35. */
 ELEMENT float expm1_near_f32(float r) {
     float p = 0x1.a26762p-13f;
     p = p * r + 0x1.6d2e00p-10f;
@@ -17,7 +17,7 @@ ELEMENT float expm1_near_f32(float r) {
     return (p * r) * r + r;
 }
 
-/* exp(x) from -87 on, below as there: for what is added to a number of about 1. */
+/* Return exp(x), but exp(-87) for x below -87: for sums with a number of about 1. */
 ELEMENT float exp_above_f32(float x) {
     const float low = x < -87.0f ? -87.0f : x, y = low > 89.0f ? 89.0f : low;
     const float held = y * 0x1.715476p+0f + ROUNDING_F32, k = held - ROUNDING_F32;
@@ -27,7 +27,7 @@ ELEMENT float exp_above_f32(float x) {
     return (half + half * p) * 2.0f;
 }
 
-/* log(1 + f) + k log 2 for f between -0.3 and 0.42. */
+/* Return log(1 + f) + k * log(2) for f from -0.3 to 0.42. */
 ELEMENT float log_near_f32(float f, float k) {
     const float z = f * f;
     float p = 7.0376836292e-2f;
@@ -43,12 +43,13 @@ ELEMENT float log_near_f32(float f, float k) {
     return k * 0.693359375f + (f + rest);
 }
 
-/* log(1 + e) for e from 0 to 1: what is taken of e loses no digits. */
+/* Return log(1 + e) for e from 0 to 1, to the last digits of e. */
 ELEMENT float log1p_of_part_f32(float e) {
     const int is_high = e > 0.41421356f;
     return log_near_f32(is_high ? 0.5f * (e - 1.0f) : e, is_high ? 1.0f : 0.0f);
 }
 
+/* Return log(x): -infinity at 0, NaN below it. */
 ELEMENT float own_log_f32(float x) {
     const int is_small = x < 0x1p-126f;
     const float scaled = is_small ? x * 0x1p23f : x;
@@ -61,7 +62,8 @@ ELEMENT float own_log_f32(float x) {
     return x == INFINITY || x != x ? x : finite;
 }
 
-/* exp(x) - 1: 2 ** k - 1 + 2 ** k * (exp(r) - 1), halved, since 2 ** 128 is no float; exact to the last places near 0. */
+/* Return exp(x) - 1, accurate to the last digits near 0: 2 ** k - 1 + 2 ** k * (exp(r) - 1), halved, since 2 ** 128 is
+ * no float32. */
 ELEMENT float own_expm1_f32(float x) {
     const float low = x < -40.0f ? -40.0f : x, y = low > 89.0f ? 89.0f : low;
     const float held = y * 0x1.715476p+0f + ROUNDING_F32, k = held - ROUNDING_F32;
@@ -72,7 +74,7 @@ ELEMENT float own_expm1_f32(float x) {
     return x == 0.0f || x != x ? x : found;
 }
 
-/* log(p / (1 - p)) of the normal distribution function p. */
+/* Return log(p / (1 - p)), where p is the normal distribution function of x. */
 ELEMENT float normal_logit_f32(float x) {
     const float z = x * x;
     float p = z * 3.4039575602662353e-09f;
@@ -84,16 +86,18 @@ ELEMENT float normal_logit_f32(float x) {
     return (p + 1.5957696437835693f) * x;
 }
 
+/* Return gelu(x): x times the normal distribution function. */
 ELEMENT float own_gelu_f32(float x) {
     return x / (exp_above_f32(-normal_logit_f32(x)) + 1.0f);
 }
 
+/* Return the normal distribution function of x. */
 ELEMENT float own_normal_f32(float x) {
     return 1.0f / (exp_above_f32(-normal_logit_f32(x)) + 1.0f);
 }
 
-/* erfc(x) exp(x²) (1 + |x|), about 0.86, by y = 1 / (1 + |x|); exp(-x²) of the square itself, whose upper half is exact.
- * What sums and the quotient lose by their rounding is added at last. */
+/* Return erfc(x): exp(-x²) / (1 + |x|) times a polynomial of y = 1 / (1 + |x|), and 2 minus that below 0. x² is split,
+ * so that its upper part is exact; what sums and the quotient lose by rounding is added at last. */
 ELEMENT float own_erfc_f32(float x) {
     const float size = abs_f32(x), held = size > 10.5f ? 10.5f : size;
     const float d = held + 1.0f, y = 1.0f / d, t = y - 0.5f;
@@ -123,7 +127,8 @@ ELEMENT float own_erfc_f32(float x) {
     return x != x ? x : found;
 }
 
-/* Two polynomials, of w = -log(1 - x²) and of its root: the second where the result is above 2. */
+/* Return the inverse of erf at x, by two polynomials: of w = -log(1 - x²), and of its root where the result is above
+ * 2. */
 ELEMENT float own_erfinv_f32(float x) {
     const float w = 0.0f - own_log_f32((1.0f - x) * (1.0f + x)), t = sqrtf(w) - 3.0f;
     float near = w * -1.0851088916297158e-08f;

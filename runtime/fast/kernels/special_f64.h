@@ -10,20 +10,26 @@
 #define POLYNOMIAL(TABLE, X) polynomial_f64(TABLE, (int)(sizeof(TABLE) / sizeof(double)), X)
 #define RATIO(TABLE, X) (POLYNOMIAL(TABLE##_0, X) / POLYNOMIAL(TABLE##_1, X))
 
+/* Return exp(x) - 1 by libm. */
 ELEMENT double own_expm1_f64(double x) { return expm1(x); }
+/* Return log(x). */
 ELEMENT double own_log_f64(double x) { return log_f64(x); }
+/* Return exp(x). */
 ELEMENT double exp_above_f64(double x) { return exp_f64(x); }
+/* Return the normal distribution function of x. */
 ELEMENT double own_normal_f64(double x) { return 0.5 * (1.0 + erf_f64(x * 0.7071067811865476)); }
+/* Return gelu(x): x times the normal distribution function. */
 ELEMENT double own_gelu_f64(double x) { return x * own_normal_f64(x); }
+/* Return erfc(x) by libm. */
 ELEMENT double own_erfc_f64(double x) { return erfc(x); }
 
-/* log(1 + e) for e from 0 to 1: what is lost of e in 1 + e is added. */
+/* Return log(1 + e) for e from 0 to 1; what 1 + e loses of e by rounding is added. */
 ELEMENT double log1p_of_part_f64(double e) {
     const double y = 1.0 + e;
     return log_f64(y) + (e - (y - 1.0)) / y;
 }
 
-/* A polynomial with so many coefficients, lowest first. */
+/* Return the polynomial with `count` coefficients, lowest degree first, at x. */
 ELEMENT double polynomial_f64(const double *coefficients, int count, double x) {
     double found = coefficients[count - 1];
     for (int i = count - 2; i >= 0; i--) {
@@ -32,7 +38,8 @@ ELEMENT double polynomial_f64(const double *coefficients, int count, double x) {
     return found;
 }
 
-/* Where the normal distribution function is 0.5 + distance, and tail is what it lacks to 0 or 1: Wichura's AS 241. */
+/* Return the quantile of the normal distribution at 0.5 + distance, where `tail` is the smaller of that probability and
+ * its complement: Wichura's AS 241. */
 static inline double normal_quantile(double distance, double tail) {
     const double size = fabs(distance);
     if (size <= 0.425) {
@@ -47,14 +54,15 @@ static inline double normal_quantile(double distance, double tail) {
     return copysign(found, distance);
 }
 
+/* Return the inverse of erf at x. */
 ELEMENT double own_erfinv_f64(double x) {
     return 0.7071067811865476 * normal_quantile(0.5 * x, 0.5 * (1.0 - fabs(x)));
 }
 
-/* The inverse of the normal distribution function. */
+/* Return the inverse of the normal distribution function at x. */
 static inline double own_ndtri(double x) { return normal_quantile(x - 0.5, x < 1.0 - x ? x : 1.0 - x); }
 
-/* exp(x²) erfc(x) */
+/* Return exp(x²) * erfc(x), without overflow of exp for large x. */
 static inline double own_erfcx(double x) {
     if (x < 1.25) {
         return exp(x * x) * erfc(x);
@@ -64,7 +72,7 @@ static inline double own_erfcx(double x) {
     return exp(exponent - 0.5625) / x;
 }
 
-/* The logarithm of the normal distribution function. */
+/* Return the logarithm of the normal distribution function of x. */
 static inline double own_log_ndtr(double x) {
     const double t = x * 0.7071067811865476;
     return x < -1.0 ? log(0.5 * own_erfcx(-t)) - t * t : log1p(-0.5 * erfc(t));

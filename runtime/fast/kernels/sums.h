@@ -6,7 +6,7 @@
 #define SUM_BLOCK 4096
 #endif
 
-/* Add up columns, one half to the other as long as there are two. */
+/* Return the sum of COLUMNS numbers in double, added pairwise: one half to the other. */
 ELEMENT double OF(of_columns)(const REAL *columns) {
     double parts[COLUMNS];
     for (int j = 0; j < COLUMNS; j++) {
@@ -20,6 +20,7 @@ ELEMENT double OF(of_columns)(const REAL *columns) {
     return parts[0];
 }
 
+/* Return the sum of a row. */
 ELEMENT double OF(sum_row)(const REAL *x, npy_intp count) {
     double total = 0;
     for (npy_intp start = 0; start < count; start += SUM_BLOCK) {
@@ -39,7 +40,7 @@ ELEMENT double OF(sum_row)(const REAL *x, npy_intp count) {
     return total;
 }
 
-/* The sum of squared distances from a number. */
+/* Return the sum of squared distances of a row from a number. */
 ELEMENT double OF(spread_row)(const REAL *x, npy_intp count, REAL from) {
     double total = 0;
     for (npy_intp start = 0; start < count; start += SUM_BLOCK) {
@@ -60,7 +61,7 @@ ELEMENT double OF(spread_row)(const REAL *x, npy_intp count, REAL from) {
     return total;
 }
 
-/* The largest element; NaN where there is one. `count` is above 0. */
+/* Return the largest element of a row of at least one; NaN where there is one. */
 ELEMENT REAL OF(largest_of_row)(const REAL *x, npy_intp count) {
     REAL columns[COLUMNS];
     int lost[COLUMNS] = {0};
@@ -88,7 +89,7 @@ ELEMENT REAL OF(largest_of_row)(const REAL *x, npy_intp count) {
     return lost[0] ? (REAL)NAN : columns[0];
 }
 
-/* The product of a row. */
+/* Return the product of a row, in the row's own type. */
 ELEMENT REAL OF(product_of_row)(const REAL *x, npy_intp count) {
     REAL columns[COLUMNS], found = 1;
     npy_intp i = 0;
@@ -109,7 +110,7 @@ ELEMENT REAL OF(product_of_row)(const REAL *x, npy_intp count) {
     return found;
 }
 
-/* How many elements are not zero. */
+/* Return how many elements of a row are not zero. */
 ELEMENT int64_t OF(count_of_row)(const REAL *x, npy_intp count) {
     int64_t total = 0;
     for (npy_intp start = 0; start < count; start += SUM_BLOCK) {

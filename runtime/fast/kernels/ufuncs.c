@@ -1,9 +1,10 @@
-/* Loops in the place of NumPy's that go one element at a time: they give the same to the bit, for dense arrays. */
+/* Loops for ufuncs whose loops in NumPy are not vectorised: the same to the bit, for dense arrays. */
 
 #include "kernels.h"
 
 #include "loops.h"
 
+/* Define a dense loop that returns nothing and writes an expression of `x` for each element. */
 #define UNARY(NAME, REAL, RESULT, ...)                                                                                 \
     CLONES static void NAME(char *const *data, npy_intp count) {                                                       \
         const REAL *xs = (const REAL *)data[0];                                                                        \
@@ -14,6 +15,7 @@
         }                                                                                                              \
     }
 
+/* Define a dense loop that returns nothing and writes an expression of `x` and `y` for each pair of elements. */
 #define BINARY(NAME, REAL, RESULT, ...)                                                                                \
     CLONES static void NAME(char *const *data, npy_intp count) {                                                       \
         const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1];                                           \
@@ -24,6 +26,7 @@
         }                                                                                                              \
     }
 
+/* Define the loops of both types, which return nothing: KIND is UNARY or BINARY. */
 #define BOTH(KIND, NAME, RESULT32, RESULT64, ...)                                                                      \
     KIND(NAME##_f32, float, RESULT32, __VA_ARGS__)                                                                     \
     KIND(NAME##_f64, double, RESULT64, __VA_ARGS__)
@@ -36,7 +39,7 @@ BOTH(BINARY, logical_xor, npy_bool, npy_bool, (x != 0) ^ (y != 0))
 BINARY(copysign_of_f32, float, float, copysign_f32(x, y))
 BINARY(copysign_of_f64, double, double, copysign_f64(x, y))
 
-/* Of two floats, squares and their sum lose nothing in double that the root would show. */
+/* Return hypot(x, y) of two float32: in double their squares and the sum lose nothing that the root would show. */
 ELEMENT float length_f32(float x, float y) {
     const float found = (float)sqrt((double)x * (double)x + (double)y * (double)y);
     return abs_f32(x) == INFINITY || abs_f32(y) == INFINITY ? INFINITY : found;
@@ -56,7 +59,7 @@ static const struct {
     {"hypot", {hypot_of_f32, NULL}},
 };
 
-/* Return the loop of our own for a ufunc and a type, or NULL. */
+/* Return our loop for a ufunc's name and a type number, borrowed; NULL without an exception if there is none. */
 DenseLoop dense_loop(const char *ufunc, int type) {
     for (size_t i = 0; i < sizeof dense_loops / sizeof *dense_loops; i++) {
         if ((type == NPY_FLOAT || type == NPY_DOUBLE) && strcmp(dense_loops[i].ufunc, ufunc) == 0) {

@@ -15,15 +15,16 @@ typedef struct {
     char *to;
     int64_t *index;
     npy_intp planes;
-    npy_intp divisor; /* 0: the number of places */
+    npy_intp divisor; /* 0: the number of elements */
     int counts_padding;
     Axis layers, rows, columns; /* of planes, one layer */
 } WindowsJob;
 
-/* The same as `places_within`. Return how many places are counted. */
-static inline npy_intp places_counted(const WindowsJob *job, const Axis *axis, npy_intp window, npy_intp *first,
+/* Write the range of a window as `indices_within`. Returns how many indices the average divides by: those within the
+ * axis, or with `counts_padding` those of the padding, too. */
+static inline npy_intp counted_extent(const WindowsJob *job, const Axis *axis, npy_intp window, npy_intp *first,
                                       npy_intp *end) {
-    places_within(axis, window, first, end);
+    indices_within(axis, window, first, end);
     return job->counts_padding ? padded_extent(axis, window) : *end - *first;
 }
 
@@ -43,7 +44,8 @@ FUSED
 
 UNFUSED
 
-/* Take kernel, step, padding and gap of the last dimensions, and count the windows. Whether there are any. */
+/* Read kernel size, stride (empty: the kernel size), padding and dilation of the last `ndim` dimensions, and count the
+ * windows. Returns 0 if they are not lists of ints in range, or if there is no window. */
 static int read_axes(WindowsJob *job, int ndim, PyObject *kernel, PyObject *stride, PyObject *padding,
                      PyObject *dilation, int is_ceiled) {
     npy_intp values[4][3] = {{0}, {0}, {0}, {1, 1, 1}};
@@ -73,7 +75,8 @@ static int read_axes(WindowsJob *job, int ndim, PyObject *kernel, PyObject *stri
     return 1;
 }
 
-/* Take how many windows the last dimensions are divided into. */
+/* Read the output sizes of adaptive pooling, into how many windows each of the last `ndim` dimensions is divided.
+ * Returns 0 if they are no list of ints from 1 on. */
 static int read_counts(WindowsJob *job, int ndim, PyObject *counts) {
     npy_intp values[3];
     Axis *axes[3] = {&job->layers, &job->rows, &job->columns};
@@ -90,7 +93,8 @@ static int read_counts(WindowsJob *job, int ndim, PyObject *counts) {
     return 1;
 }
 
-/* Take the planes or volumes of a dense array, and return it, borrowed. */
+/* Read a dense float array of planes (`image` is 2) or volumes (3), with or without a batch, into the job. Returns it,
+ * borrowed; NULL without an exception for anything else. */
 static Array *read_images(PyObject *object, WindowsJob *job, int image) {
     Array *self = plain_floats(object);
     int ndim = self == NULL ? 0 : PyArray_NDIM(self);
@@ -108,7 +112,8 @@ static Array *read_images(PyObject *object, WindowsJob *job, int image) {
     return job->planes > 0 ? self : NULL;
 }
 
-/* Return a new array of a result for each window. */
+/* Return a new array with self's shape, but a window's result for each element of a plane or volume; NULL with an
+ * exception. */
 static Array *new_pooled(const WindowsJob *job, Array *self, int image, int type) {
     npy_intp shape[5];
     int ndim = PyArray_NDIM(self);
@@ -121,6 +126,7 @@ static Array *new_pooled(const WindowsJob *job, Array *self, int image, int type
     return new_array(ndim, shape, type);
 }
 
+/* Pool maxima. Returns the tuple (values, int64 indices within the plane or volume); NULL with an exception. */
 static PyObject *largest_of_windows(WindowsJob *job, Array *self, int image) {
     int type = PyArray_TYPE(self);
     Array *result = new_pooled(job, self, image, type), *index = new_pooled(job, self, image, NPY_INT64);
@@ -136,6 +142,7 @@ static PyObject *largest_of_windows(WindowsJob *job, Array *self, int image) {
     return results;
 }
 
+/* Pool averages. Returns a new array; NULL with an exception. */
 static PyObject *averages_of_windows(WindowsJob *job, Array *self, int image) {
     int type = PyArray_TYPE(self);
     Array *result = new_pooled(job, self, image, type);
@@ -149,8 +156,9 @@ static PyObject *averages_of_windows(WindowsJob *job, Array *self, int image) {
 /* How many dimensions images have: what `how` of a kernel points to. */
 static const int planes = 2, volumes = 3;
 
-/* max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode) */
-static PyObject *serve_max_pool(const CompiledKernel *kernel, const KernelCall *call) {
+/* max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode) and max_pool3d. Returns the tuple (values,
+ * indices); NULL without an exception unless self is dense float32 or float64, and the options are in range. */
+static PyObject *handle_max_pool(const CompiledKernel *kernel, const KernelCall *call) {
     int image = *(const int *)kernel->how;
     WindowsJob job = {0};
     PyObject *const *args = call->args;
@@ -161,8 +169,10 @@ static PyObject *serve_max_pool(const CompiledKernel *kernel, const KernelCall *
     return largest_of_windows(&job, self, image);
 }
 
-/* avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) */
-static PyObject *serve_average_pool(const CompiledKernel *kernel, const KernelCall *call) {
+/* avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) and avg_pool3d.
+ * Returns a new array; NULL without an exception unless self is dense float32 or float64, and the options are in
+ * range. */
+static PyObject *handle_average_pool(const CompiledKernel *kernel, const KernelCall *call) {
     int image = *(const int *)kernel->how;
     WindowsJob job = {0};
     double divisor = 0;
@@ -179,8 +189,9 @@ static PyObject *serve_average_pool(const CompiledKernel *kernel, const KernelCa
     return averages_of_windows(&job, self, image);
 }
 
-/* adaptive_max_pool(self, output_size), adaptive_avg_pool(self, output_size) */
-static PyObject *serve_adaptive_pool(const CompiledKernel *kernel, const KernelCall *call) {
+/* adaptive_max_pool(self, output_size) and adaptive_avg_pool. Returns the tuple (values, indices), or a new array of
+ * averages; NULL without an exception unless self is dense float32 or float64, and the sizes are in range. */
+static PyObject *handle_adaptive_pool(const CompiledKernel *kernel, const KernelCall *call) {
     WindowsJob job = {0};
     int image = call->count == 2 && call->out == NULL ? count_of_sequence(call->args[1]) : 0;
     Array *self = image == 2 || image == 3 ? read_images(call->args[0], &job, image) : NULL;
@@ -191,11 +202,11 @@ static PyObject *serve_adaptive_pool(const CompiledKernel *kernel, const KernelC
 }
 
 const CompiledKernel window_kernels[] = {
-    {"max_pool2d", serve_max_pool, &planes, QUIET},
-    {"max_pool3d", serve_max_pool, &volumes, QUIET},
-    {"avg_pool2d", serve_average_pool, &planes, 0},
-    {"avg_pool3d", serve_average_pool, &volumes, 0},
-    {"adaptive_max_pool", serve_adaptive_pool, &planes, QUIET},
-    {"adaptive_avg_pool", serve_adaptive_pool, NULL, 0},
+    {"max_pool2d", handle_max_pool, &planes, QUIET},
+    {"max_pool3d", handle_max_pool, &volumes, QUIET},
+    {"avg_pool2d", handle_average_pool, &planes, 0},
+    {"avg_pool3d", handle_average_pool, &volumes, 0},
+    {"adaptive_max_pool", handle_adaptive_pool, &planes, QUIET},
+    {"adaptive_avg_pool", handle_adaptive_pool, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -1,6 +1,7 @@
 /* Pooling of planes for one type: included with REAL and OF(name). */
 
-/* The largest element of the places between `from` and `end`, and where it is; NaN counts as the largest. */
+/* Return the largest element of the window from `from` up to `end`, and write its index within the plane or volume to
+ * `where`; NaN counts as the largest. */
 static inline REAL OF(largest_within)(const WindowsJob *job, const REAL *x, const npy_intp *from, const npy_intp *end,
                                       int64_t *where) {
     const npy_intp height = job->rows.size, width = job->columns.size;
@@ -21,24 +22,26 @@ static inline REAL OF(largest_within)(const WindowsJob *job, const REAL *x, cons
     return best;
 }
 
-/* Let one place of all windows of a block, `step` apart, be their largest where it is. */
-ELEMENT void OF(take_larger)(const REAL *line, npy_intp step, int32_t place, npy_intp count, REAL *best, int32_t *at) {
+/* Compare one element of each of `count` windows, `step` apart, with the largest of that window so far, and keep the
+ * larger one and its index. */
+ELEMENT void OF(take_larger)(const REAL *line, npy_intp step, int32_t index, npy_intp count, REAL *best, int32_t *at) {
     EACH_ALONE for (npy_intp c = 0; c < count; c++) {
         const REAL value = line[c * step];
         const int is_larger = (value > best[c]) | (value != value);
         best[c] = is_larger ? value : best[c];
-        at[c] = is_larger ? place + (int32_t)(c * step) : at[c];
+        at[c] = is_larger ? index + (int32_t)(c * step) : at[c];
     }
 }
 
-/* Find the largest elements of a block of windows in a row, all of which have their first row of places at `top`. */
+/* Write the largest elements of `count` windows of a row, and their indices. The windows have the rows `top` to
+ * `bottom`. */
 ELEMENT void OF(largest_of_block)(const WindowsJob *job, const REAL *x, npy_intp top, npy_intp bottom, npy_intp start,
                                   npy_intp count, REAL *best, int32_t *at) {
     const Axis *columns = &job->columns;
     const npy_intp width = columns->size;
     for (npy_intp c = 0; c < count; c++) {
         npy_intp left, right;
-        places_within(columns, start + c, &left, &right);
+        indices_within(columns, start + c, &left, &right);
         best[c] = -(REAL)INFINITY;
         at[c] = (int32_t)(top * width + left);
     }
@@ -49,21 +52,21 @@ ELEMENT void OF(largest_of_block)(const WindowsJob *job, const REAL *x, npy_intp
             windows_within(columns, before, &first, &last);
             first = first < start ? start : first;
             last = last > start + count ? start + count : last;
-            const npy_intp place = i * width + first * columns->step + before;
+            const npy_intp index = i * width + first * columns->step + before;
             REAL *of_best = best + (first - start);
             int32_t *of_at = at + (first - start);
             if (columns->step == 1) {
-                OF(take_larger)(x + place, 1, (int32_t)place, last - first, of_best, of_at);
+                OF(take_larger)(x + index, 1, (int32_t)index, last - first, of_best, of_at);
             } else if (columns->step == 2) {
-                OF(take_larger)(x + place, 2, (int32_t)place, last - first, of_best, of_at);
+                OF(take_larger)(x + index, 2, (int32_t)index, last - first, of_best, of_at);
             } else {
-                OF(take_larger)(x + place, columns->step, (int32_t)place, last - first, of_best, of_at);
+                OF(take_larger)(x + index, columns->step, (int32_t)index, last - first, of_best, of_at);
             }
         }
     }
 }
 
-/* Pool planes whose windows are all of one size, row by row of windows. */
+/* Pool maxima of planes, row by row of windows, which all have one kernel size. */
 CLONES static void OF(max_pool_rows)(const WindowsJob *job) {
     const Axis *rows = &job->rows, *columns = &job->columns;
     const REAL *x = (const REAL *)job->from;
@@ -73,7 +76,7 @@ CLONES static void OF(max_pool_rows)(const WindowsJob *job) {
     for (npy_intp plane = 0; plane < job->planes; plane++, x += rows->size * columns->size) {
         for (npy_intp r = 0; r < rows->count; r++) {
             npy_intp top, bottom;
-            places_within(rows, r, &top, &bottom);
+            indices_within(rows, r, &top, &bottom);
             for (npy_intp start = 0; start < columns->count; start += POOL_BLOCK) {
                 const npy_intp left = columns->count - start, count = left < POOL_BLOCK ? left : POOL_BLOCK;
                 OF(largest_of_block)(job, x, top, bottom, start, count, best, at);
@@ -86,6 +89,7 @@ CLONES static void OF(max_pool_rows)(const WindowsJob *job) {
     }
 }
 
+/* Pool maxima of all planes or volumes of a WindowsJob, and write their indices. Needs no GIL. */
 static void OF(max_pool)(void *given) {
     const WindowsJob *job = given;
     if (job->layers.size == 1 && job->layers.kernel == 1 && job->layers.pad == 0 && job->layers.count == 1 &&
@@ -101,11 +105,11 @@ static void OF(max_pool)(void *given) {
     npy_intp from[3], end[3];
     for (npy_intp plane = 0; plane < job->planes; plane++, x += layers->size * rows->size * columns->size) {
         for (npy_intp d = 0; d < layers->count; d++) {
-            places_within(layers, d, &from[0], &end[0]);
+            indices_within(layers, d, &from[0], &end[0]);
             for (npy_intp r = 0; r < rows->count; r++) {
-                places_within(rows, r, &from[1], &end[1]);
+                indices_within(rows, r, &from[1], &end[1]);
                 for (npy_intp c = 0; c < columns->count; c++) {
-                    places_within(columns, c, &from[2], &end[2]);
+                    indices_within(columns, c, &from[2], &end[2]);
                     *out++ = OF(largest_within)(job, x, from, end, index++);
                 }
             }
@@ -113,6 +117,7 @@ static void OF(max_pool)(void *given) {
     }
 }
 
+/* Return the sum of a window's elements, from `from` up to `end`. */
 static inline REAL OF(sum_within)(const WindowsJob *job, const REAL *x, const npy_intp *from, const npy_intp *end) {
     REAL total = 0;
     for (npy_intp d = from[0]; d < end[0]; d++) {
@@ -126,6 +131,7 @@ static inline REAL OF(sum_within)(const WindowsJob *job, const REAL *x, const np
     return total;
 }
 
+/* Pool averages of all planes or volumes of a WindowsJob. Needs no GIL. */
 static void OF(average_pool)(void *given) {
     const WindowsJob *job = given;
     const Axis *layers = &job->layers, *rows = &job->rows, *columns = &job->columns;
@@ -134,11 +140,11 @@ static void OF(average_pool)(void *given) {
     npy_intp from[3], end[3];
     for (npy_intp plane = 0; plane < job->planes; plane++, x += layers->size * rows->size * columns->size) {
         for (npy_intp d = 0; d < layers->count; d++) {
-            const npy_intp depth = places_counted(job, layers, d, &from[0], &end[0]);
+            const npy_intp depth = counted_extent(job, layers, d, &from[0], &end[0]);
             for (npy_intp r = 0; r < rows->count; r++) {
-                const npy_intp height = places_counted(job, rows, r, &from[1], &end[1]);
+                const npy_intp height = counted_extent(job, rows, r, &from[1], &end[1]);
                 for (npy_intp c = 0; c < columns->count; c++) {
-                    const npy_intp width = places_counted(job, columns, c, &from[2], &end[2]);
+                    const npy_intp width = counted_extent(job, columns, c, &from[2], &end[2]);
                     const npy_intp divisor = job->divisor != 0 ? job->divisor : depth * height * width;
                     *out++ = OF(sum_within)(job, x, from, end) / (REAL)divisor;
                 }
