@@ -24,7 +24,7 @@ Number = complex  # any of Python's
 @compiled
 def add_scaled(xp: ModuleType, self: Array, other: Array, alpha: Number, out: Array | None = None) -> Array:
     """Return `self + alpha * other`."""
-    return add_product(xp, self, other, wrapped_scalar(alpha, self.dtype), out)
+    return add_product(xp, self, other, wrapped_scalar(alpha, self.dtype), out, grows=not abs(alpha) <= 1)
 
 
 @compiled
@@ -47,8 +47,9 @@ def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | No
     distance = distance_anew()
     if isinstance(weight, int | float | complex) and not isinstance(weight, np.generic):
         if abs(weight) < 0.5:
-            return add_product(xp, self, distance, self.dtype.type(weight), out, distance_anew)
-        return add_product(xp, end, distance, -self.dtype.type(1 - weight), out, distance_anew)
+            return add_product(xp, self, distance, self.dtype.type(weight), out, distance_anew, grows=False)
+        grows = not abs(1 - weight) <= 1
+        return add_product(xp, end, distance, -self.dtype.type(1 - weight), out, distance_anew, grows)
     near = xp.absolute(weight) < 0.5
     return add_product(xp, xp.where(near, self, end), distance, xp.where(near, weight, weight - 1), out)
 
@@ -60,11 +61,12 @@ def add_product(
     second: Array,
     out: Array | None = None,
     anew: Callable[[], Array] | None = None,
+    grows: bool = True,
 ) -> Array:
     """Return `self + first * second`, infinite only where the sum is. With `anew`, which computes it again, `first` has
-    the product's shape and may be overwritten."""
+    the product's shape and may be overwritten. Unless it `grows` no product is larger than `first`."""
     scratch = first if anew is not None and first.ndim else None
-    if xp is not np or self.dtype.kind != "f":
+    if not grows or xp is not np or self.dtype.kind != "f":
         product = xp.multiply(first, second, out=scratch)
     else:
         try:
