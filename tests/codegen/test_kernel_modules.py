@@ -162,7 +162,7 @@ def test_a_folder_that_is_called_like_an_installed_package_is_not_meant(project:
 def test_packages_that_settings_name_are_allowed(project: Path) -> None:
     for allowed in ("opwright_codegen", "opwright_codegen.targets"):
         kernels = KernelModules([], [project], allowed=[allowed])
-        assert kernels.find_path("opwright_codegen.targets.forward", "context").name == "context"
+        assert kernels.find_path("opwright_codegen.targets.gradients.forward", "context").name == "context"
     with pytest.raises(SchemaError, match=r"'opwright_codegen\.output\.write' is no module of this project"):
         kernels.find_path("opwright_codegen.output.write", "replace_file")
     with pytest.raises(SchemaError, match=r"'opwright_codegen\.targets' is no module"):

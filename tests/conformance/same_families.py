@@ -11,7 +11,7 @@ from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.commands.config import find_config
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.files import read
-from opwright_codegen.targets.meta_formula import bind_meta
+from opwright_codegen.targets.kernels.meta_formula import bind_meta
 from opwright_codegen.views.operators import namespace_view
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from opwright_codegen.derivatives.model import DerivativeSet
     from opwright_codegen.kernels.modules import KernelModules
     from opwright_codegen.read.model import OperatorSet
-    from opwright_codegen.targets.doors import LeftOut
+    from opwright_codegen.targets.bindings.doors import LeftOut
 
 __all__ = ["Job", "UsageError", "check", "generate", "job_of", "render_namespace"]
 

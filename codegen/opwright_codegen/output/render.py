@@ -20,44 +20,26 @@ from opwright_codegen.output.doors import door_file
 from opwright_codegen.output.templates import environment
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
-from opwright_codegen.targets import (
-    autocast,
-    autograd,
-    batching,
-    calls,
-    composites,
-    cuda_c,
-    cuda_index,
-    cuda_loops,
-    cuda_shims,
-    cuda_sources,
-    custom_op,
-    fakes,
-    folders,
-    forward,
-    kernels_cpu,
-    kernels_cuda,
-    meta_formula,
-    metas,
-    methods,
-    native_c,
-    native_header,
-    native_index,
-    native_jax,
-    native_loops,
-    native_shims,
-    package,
-    register,
-    stubs,
-    typing,
-    where,
-)
-from opwright_codegen.targets import kernels as kernel_shims
-from opwright_codegen.targets.door_dask import DOOR as DASK
-from opwright_codegen.targets.door_jax import DOOR as JAX
-from opwright_codegen.targets.door_torch import DOOR as TORCH
-from opwright_codegen.targets.doors import LeftOut, Package, given
-from opwright_codegen.targets.part import Part, parts_of
+from opwright_codegen.targets import folders, package
+from opwright_codegen.targets.bindings.dask import DOOR as DASK
+from opwright_codegen.targets.bindings.doors import LeftOut, Package, given
+from opwright_codegen.targets.bindings.jax import DOOR as JAX
+from opwright_codegen.targets.bindings.torch import DOOR as TORCH
+from opwright_codegen.targets.cuda import c as cuda_c
+from opwright_codegen.targets.cuda import index as cuda_index
+from opwright_codegen.targets.cuda import loops as cuda_loops
+from opwright_codegen.targets.cuda import shims as cuda_shims
+from opwright_codegen.targets.cuda import sources as cuda_sources
+from opwright_codegen.targets.gradients import autograd, forward
+from opwright_codegen.targets.kernels import autocast, backend, composites, cpu, cuda, fakes, meta_formula, metas
+from opwright_codegen.targets.native import c as native_c
+from opwright_codegen.targets.native import header as native_header
+from opwright_codegen.targets.native import index as native_index
+from opwright_codegen.targets.native import jax as native_jax
+from opwright_codegen.targets.native import loops as native_loops
+from opwright_codegen.targets.native import shims as native_shims
+from opwright_codegen.targets.ops import batching, calls, custom_op, methods, register, stubs, typing, where
+from opwright_codegen.targets.ops.part import Part, parts_of
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView, namespace_view
 
@@ -213,12 +195,10 @@ def _of_parts(
             *[
                 (
                     f"{module.FOLDER}/*.py",
-                    kernel_shims.TEMPLATE,
-                    partial(
-                        kernel_shims.context, view, bindings, module.BACKEND, part.shims[module.BACKEND.key], part.name
-                    ),
+                    backend.TEMPLATE,
+                    partial(backend.context, view, bindings, module.BACKEND, part.shims[module.BACKEND.key], part.name),
                 )
-                for module in (kernels_cpu, kernels_cuda)
+                for module in (cpu, cuda)
             ],
         )
         yield from ((name.replace("*", part.name), template, view, context) for name, template, context in contexts)
@@ -227,7 +207,7 @@ def _of_parts(
 def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
     """Yield the files of a package that has C kernels or expressions."""
     kernels, loops = native_c.c_kernels(bindings), native_loops.loop_kernels(bindings)
-    cuda = [*cuda_c.cuda_functions(bindings), *cuda_loops.cuda_loops(bindings)]
+    on_device = [*cuda_c.cuda_functions(bindings), *cuda_loops.cuda_loops(bindings)]
     header, shims = native_header.file(namespace), native_shims.file(namespace)
     yield header, native_header.TEMPLATE, view, lambda: native_header.context(kernels, namespace)
     yield shims, native_shims.TEMPLATE, view, lambda: native_shims.context(kernels, loops, namespace)
@@ -236,7 +216,7 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
         native_index.IGNORED,
         native_index.IGNORED_TEMPLATE,
         view,
-        lambda: native_index.ignored_context([*kernels, *loops, *cuda]),
+        lambda: native_index.ignored_context([*kernels, *loops, *on_device]),
     )
     for name, template, shown in native_loops.files(loops, namespace):
         yield name, template, view, partial(_same, shown)

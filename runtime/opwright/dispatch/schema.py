@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opwright_codegen.schema.model import Return as ParsedReturn
     from opwright_codegen.schema.types import Type
     from opwright_codegen.schema.types import Type as ParsedType
-    from opwright_codegen.targets.meta_formula import RuleCall as BoundCall
+    from opwright_codegen.targets.kernels.meta_formula import RuleCall as BoundCall
 
 __all__ = [
     "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "declaration_of", "incompatibilities", "located",
@@ -149,7 +149,7 @@ def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
     with registry.generating.lock:
         from opwright_codegen.errors import SchemaError, SchemaErrors
         from opwright_codegen.output.render import render_meta
-        from opwright_codegen.targets.meta_formula import FUNCTION, bind_meta
+        from opwright_codegen.targets.kernels.meta_formula import FUNCTION, bind_meta
 
         try:
             bound = bind_meta(schema, text)

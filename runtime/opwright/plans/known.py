@@ -1,4 +1,4 @@
-"""Forms that shims keep, by what their rule reads: Note [Known plans] in the generator's `targets/known.py`."""
+"""Forms that shims keep, by what their rule reads: Note [Known plans] in the generator's `targets/kernels/known.py`."""
 
 from __future__ import annotations
 

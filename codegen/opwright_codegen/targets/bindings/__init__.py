@@ -1,0 +1,1 @@
+"""The modules of frameworks beside a package."""

@@ -1,0 +1,106 @@
+"""`NAME_dask.py`: the operators of a package as functions on Dask's arrays.
+
+What is written down is which dimensions are cut into blocks: the families of `blocks`, `batch` and `meta`. The runtime
+(`opwright.doors.dask`) builds the graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from opwright_codegen.bindings.family_calls import At, Family, Value
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.schema.types import BaseType, OptionalType
+from opwright_codegen.targets.bindings.doors import Door, LeftOut, Package
+from opwright_codegen.views.imports import words_in
+from opwright_codegen.views.layout import bracketed, fill_comment, quoted
+from opwright_codegen.views.names import Namer
+from opwright_codegen.views.operators import OperatorView, tuple_text
+
+__all__ = ["DOOR"]
+
+_TEMPLATE = "door_dask.py.j2"
+_FAMILIES = frozenset(("Along", "Elementwise", "Everything", "Folded", "Leading", "Product", "Reducing", "Windows"))
+_RESERVED = (*sorted(_FAMILIES), "At", "annotations", "door", "open_door")
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One function: the declarations of its overloads, and the statement that makes it."""
+
+    comments: tuple[str, ...]
+    statement: str
+
+
+def _refusal(package: Package, operator: OperatorView) -> str | None:
+    """Return why Dask cannot have an operator, None where it can."""
+    schema, tags = operator.schema, operator.operator.tags
+    if schema.kind is not SchemaKind.FUNCTIONAL or schema.mutated_arguments:
+        return "it writes an argument, and Dask's arrays are not written to"
+    if operator.operator.is_view_like:
+        return "its result shares memory with an argument, and Dask's arrays do not"
+    if "dynamic_output_shape" in tags or "data_dependent_output" in tags:
+        return "what its result looks like depends on data, which a graph does not have"
+    if "nondeterministic_seeded" in tags:
+        return "it is random, and each worker would draw from a generator of its own"
+    tensors = (BaseType("Tensor"), OptionalType(BaseType("Tensor")))
+    if any(each.type.is_tensor_like and each.type not in tensors for each in schema.arguments):
+        return "it takes a list of tensors"
+    if not schema.returns or any(each.type != BaseType("Tensor") for each in schema.returns):
+        return "it returns something else than tensors"
+    if not package.bindings_of(operator):
+        return "no kernel serves it"
+    family = package.blocks.get(operator.name)
+    if family is None or family.name not in _FAMILIES or _has_sizes(family):
+        return "nothing says how blocks of its result follow from blocks of its arguments (blocks)"
+    return None
+
+
+def _has_sizes(family: Family) -> bool:
+    """Whether an argument gives the sizes of the result, which blocks would have to share out."""
+    return family.name == "Along" and any(key == "size" for key, _ in family.keywords)
+
+
+def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence[LeftOut]) -> dict[str, object]:
+    """Return what the template shows: a block for each function that Dask is given."""
+    namer = Namer(_RESERVED)
+    by_name: dict[str, list[OperatorView]] = {}
+    for operator in taken:
+        by_name.setdefault(operator.schema.name.base, []).append(operator)
+    blocks = [_block(package, name, namer.claim(name), found) for name, found in by_name.items()]
+    words = words_in([each.statement for each in blocks])
+    return {
+        "package": package.view.package,
+        "blocks": blocks,
+        "names": [*sorted(words & {*_FAMILIES, "At"}), "open_door"],
+        "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
+    }
+
+
+def _block(package: Package, name: str, variable: str, operators: Sequence[OperatorView]) -> _Block:
+    items = [
+        f"{quoted(str(each.schema.name).partition('.')[2] or 'default')}: {_family(package, each)}"
+        for each in operators
+    ]
+    families = bracketed("{", items, "}", 4, 1)
+    statement = bracketed(f"{variable} = door.function(", [quoted(name), families], ")")
+    return _Block(tuple([fill_comment(each.declaration) for each in operators]), statement)
+
+
+def _family(package: Package, operator: OperatorView) -> str:
+    family = package.blocks[operator.name]
+    items = [_value(each) for each in family.arguments]
+    items += [f"{key}={_value(each)}" for key, each in family.keywords]
+    return f"{family.name}({', '.join(items)})"
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, At):
+        return f"At({value.place})"
+    return tuple_text([_value(each) for each in value]) if isinstance(value, Sequence) else repr(value)
+
+
+DOOR = Door(_TEMPLATE, _refusal, _context)

@@ -1,0 +1,170 @@
+"""`NAME_torch.py`: the operators of a package as PyTorch's, defined with torch.library.
+
+Kernels and fakes are those of the package, which the runtime (`opwright.doors.torch`) calls on PyTorch's tensors.
+Gradients are formulas over `torch.ops`, so that PyTorch traces and differentiates them; an operator whose gradient is a
+Python function of the project has an operator of its own for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from opwright_codegen.bindings.family_calls import Family, Value
+from opwright_codegen.read.model import RESIZING
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
+from opwright_codegen.schema.types import BaseType
+from opwright_codegen.targets.bindings.doors import Door, LeftOut, Package
+from opwright_codegen.targets.bindings.torch_gradients import GradientBuilder, GradientView
+from opwright_codegen.views.imports import words_in
+from opwright_codegen.views.layout import bracketed, fill_comment, quoted
+from opwright_codegen.views.names import Namer
+from opwright_codegen.views.operators import OperatorView, tuple_text
+
+__all__ = ["DOOR"]
+
+_TEMPLATE = "door_torch.py.j2"
+_OWN_NAMESPACES = ("aten", "prim", "prims", "quantized", "onednn", "mkldnn")
+_TYPES = frozenset(
+    ("Tensor", "int", "SymInt", "float", "bool", "str", "Scalar", "ScalarType", "Layout", "Device", "MemoryFormat",
+     "Generator")
+)  # fmt: skip
+_FAMILIES = frozenset(("Along", "Elementwise", "Everything", "Folded", "Leading", "Product", "Reducing"))
+_RESERVED = (
+    *sorted(_FAMILIES),
+    "Any",
+    "annotations",
+    "aten",
+    "door",
+    "math",
+    "open_door",
+    "own",
+    "torch",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One operator: its comment, the statement that defines it, and its gradient."""
+
+    comment: str
+    defined: str
+    gradient: GradientView | None
+
+
+def _refusal(package: Package, operator: OperatorView) -> str | None:
+    """Return why PyTorch cannot have an operator, None where it can."""
+    schema = operator.schema
+    if package.view.namespace in _OWN_NAMESPACES:
+        return f"the namespace {package.view.namespace!r} is PyTorch's own"
+    if not package.bindings_of(operator):
+        return "no kernel serves it"
+    if schema.is_vararg or schema.is_varret:
+        return "torch.library takes no '...'"
+    types = [*(each.type for each in schema.arguments), *(each.type for each in schema.returns)]
+    strange = [str(each) for each in types if not _is_known(each.base())]
+    if strange:
+        return f"torch.library has no type {strange[0]}"
+    if operator.operator.is_view_like:
+        return "its result shares memory with an argument, which torch.library does not differentiate"
+    if operator.operator.name in RESIZING or "inplace_view" in operator.operator.tags:
+        return "it resizes an argument, which PyTorch does not functionalize"
+    return _refused_writing(schema)
+
+
+def _is_known(found: object) -> bool:
+    return isinstance(found, BaseType) and found.name in _TYPES
+
+
+def _refused_writing(schema: FunctionSchema) -> str | None:
+    """Return why an operator that writes arguments cannot be functionalized, None where it can."""
+    written = schema.mutated_arguments
+    aliased = [each for each in schema.returns if each.annotations]
+    if not written or not aliased:
+        return None
+    if any(argument.type != BaseType("Tensor") for argument in written):
+        return "it returns a list that it writes, which PyTorch does not functionalize"
+    if schema.kind is SchemaKind.INPLACE and len(written) == len(schema.returns) == 1:
+        return None
+    if schema.kind is SchemaKind.OUT and len(written) == len(schema.returns) == len(aliased):
+        return None
+    return "it returns only some of what it writes, which PyTorch does not functionalize"
+
+
+def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence[LeftOut]) -> dict[str, object]:
+    """Return what the template shows: a block for each operator that PyTorch is given."""
+    namer = Namer(_RESERVED)
+    builder = GradientBuilder(package, {operator.schema.name.base for operator in taken})
+    names = {operator.name: namer.claim(operator.stub) for operator in taken}
+    blocks = [_block(package, operator, names[operator.name], builder) for operator in taken]
+    texts = [each.defined for each in blocks]
+    for block in blocks:
+        if block.gradient is not None:
+            texts += [*block.gradient.statements, block.gradient.registered]
+    words = words_in(texts)
+    return {
+        "package": package.view.package,
+        "blocks": blocks,
+        "names": [*sorted(words & _FAMILIES), "open_door", *(["torch"] if words & {"torch", "aten", "own"} else [])],
+        "uses_math": "math" in words,
+        "uses_any": any(block.gradient is not None and block.gradient.statements for block in blocks),
+        "spaces": [name for name in ("aten", "own") if name in words],
+        "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
+    }
+
+
+def _block(package: Package, operator: OperatorView, name: str, builder: GradientBuilder) -> _Block:
+    schema = operator.schema
+    arguments = [quoted(operator.declaration)]
+    family = package.families.get(operator.name)
+    if family is not None and family.name in _FAMILIES and schema.kind is SchemaKind.FUNCTIONAL:
+        arguments.append(f"batch={_family(family)}")
+    if operator.operator.autocast:
+        arguments.append(_policies(operator.operator.autocast))
+    functional = _functional(package, operator)
+    if functional:
+        arguments.append(f"functional={quoted(functional)}")
+    defined = bracketed("door.define(", arguments, ")")
+    return _Block(fill_comment(operator.declaration), _long(defined), builder.gradient(operator, name))
+
+
+def _functional(package: Package, operator: OperatorView) -> str:
+    """Return the operator that computes what an in-place one writes: through it gradients go."""
+    if operator.schema.kind is not SchemaKind.INPLACE:
+        return ""
+    wanted = operator.schema.signature()
+    for other in package.view.packets.get(operator.schema.name.base.removesuffix("_"), ()):
+        if (
+            other.schema.kind is SchemaKind.FUNCTIONAL
+            and other.schema.signature() == wanted
+            and not _refusal(package, other)
+        ):
+            return str(other.schema.name).partition("::")[2]
+    return ""
+
+
+def _long(statement: str) -> str:
+    return "\n".join(
+        f"{line}  # noqa: E501" if len(line) > 120 and not line.rstrip().endswith("noqa: E501") else line
+        for line in statement.split("\n")
+    )
+
+
+def _policies(autocast: Sequence[tuple[str, str]]) -> str:
+    items = [f"{quoted(device)}: {quoted(policy)}" for device, policy in autocast]
+    return bracketed("autocast={", items, "}", 4, 1)
+
+
+def _family(family: Family) -> str:
+    items = [_value(each) for each in family.arguments]
+    items += [f"{key}={_value(each)}" for key, each in family.keywords]
+    return f"{family.name}({', '.join(items)})"
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    return tuple_text([_value(each) for each in value]) if isinstance(value, Sequence) else repr(value)
+
+
+DOOR = Door(_TEMPLATE, _refusal, _context)

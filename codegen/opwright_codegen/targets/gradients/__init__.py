@@ -1,0 +1,1 @@
+"""Targets of derivatives.yaml: what records calls, and tangents."""

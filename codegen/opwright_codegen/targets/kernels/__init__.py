@@ -1,0 +1,1 @@
+"""Targets of what keys of dispatch have: kernel shims, rules, fakes, composites."""

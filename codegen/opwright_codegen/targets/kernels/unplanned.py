@@ -1,0 +1,62 @@
+"""Bodies of general shims that no rule plans: of views, and of kernels that make all their results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright_codegen.bindings.metas import ViewOf
+from opwright_codegen.formula.ast import Call, Verbatim
+from opwright_codegen.schema.model import Return
+from opwright_codegen.views.annotations import Side, annotation
+from opwright_codegen.views.layout import formula_lines, quoted, returned
+
+if TYPE_CHECKING:
+    from opwright_codegen.targets.kernels.shims import ShimBuilder
+
+__all__ = ["direct_statements", "view_statements"]
+
+
+def view_statements(shim: ShimBuilder, meta: ViewOf) -> list[str]:
+    """Return what makes views of what the kernel returns."""
+    base = shim.own[meta.argument]
+    given = shim.given()
+    if len(shim.schema.returns) == 1:
+        wrapper = "wrap_views" if shim.schema.returns[0].type.is_list_like else "wrap_view"
+        call = Call(Verbatim(wrapper), (Verbatim(base), shim.kernel_call()))
+        return [formula_lines(call, shim.spelling(given), shim.indent, "return ")]
+    results = [f"result{i}" for i in range(len(shim.schema.returns))]
+    wrapped = [f"wrap_view({base}, {name})" for name in results]
+    return [*shim.results(results, given), returned(wrapped, shim.indent)]
+
+
+def direct_statements(shim: ShimBuilder) -> list[str]:
+    """Return what serves where the kernel makes all its results, or writes them all."""
+    returns = shim.schema.returns
+    given = shim.given()
+    if not returns or returns[0].is_write:
+        names = {a.annotations: shim.own[a.name] for a in shim.schema.mutated_arguments}
+        written = [names[r.annotations] for r in returns]
+        statement = formula_lines(shim.kernel_call(), shim.spelling(given), shim.indent)
+        return [statement, *([returned(written, shim.indent)] if written else [])]
+    if len(returns) > 1:
+        results = [f"result{i}" for i in range(len(returns))]
+        wrapped = [_wrapped(name, r) for name, r in zip(results, returns, strict=True)]
+        return [*shim.results(results, given), returned(wrapped, shim.indent)]
+    wrapper, *more = _wrapper(returns[0])
+    call = Call(Verbatim(wrapper), (shim.kernel_call(), *map(Verbatim, more)))
+    if returns[0].type.is_tensor_like:
+        return [formula_lines(call, shim.spelling(given), shim.indent, "return ")]
+    kind = annotation(returns[0].type, shim.builtins, side=Side.RESULT)
+    return [formula_lines(call, shim.spelling(given), shim.indent, f"result: {kind} = "), "return result"]
+
+
+def _wrapped(name: str, found: Return) -> str:
+    wrapper, *more = _wrapper(found)
+    return f"{wrapper}({', '.join((name, *more))})"
+
+
+def _wrapper(found: Return) -> tuple[str, ...]:
+    """Return the function that makes a result of what a kernel returned without a plan, and what it is told besides."""
+    if not found.type.is_tensor_like:
+        return "number_of", quoted(str(found.type))
+    return ("wrap_list",) if found.type.is_list_like else ("wrap_result",)

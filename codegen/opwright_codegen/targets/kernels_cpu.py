@@ -1,6 +1,0 @@
-"""`kernels_cpu/`: kernels on NumPy arrays."""
-
-from opwright_codegen.targets.kernels import Backend
-
-FOLDER = "kernels_cpu"
-BACKEND = Backend("CPU", "np", "numpy", has_plain_arrays=True)

@@ -1,0 +1,186 @@
+"""Target `native/NS_loops.c`: the loops of expressions, one for each dtype, and what they are built upon.
+
+Note [Loops]
+A loop is one C function for a dtype, over elements that lie one behind the other. `native/strided.h` brings all other
+arrays into that form, block by block, so that no operand is copied as a whole; half and bfloat16 run in the loop of
+float32. `native/elements.h`, `native/complex_elements.h` and `native/mathematics.h` have the functions; they name
+neither Python nor NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from opwright_codegen.bindings.bind import Binding, Looped
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.expressions.c_form import CTypes, c_form, fits, is_in_c, may_refuse, types_of
+from opwright_codegen.expressions.expression import Expression
+from opwright_codegen.expressions.typed import Applied, nodes, numbers_of
+from opwright_codegen.targets.native.c import FOLDER
+from opwright_codegen.views.c_text import c_block
+
+__all__ = ["LoopKernel", "digest_text", "files", "loop_dtypes", "loop_kernels", "loops_file", "loops_header"]
+
+# The codes of dtypes in C, in the order of `enum loop_code`; half and bfloat16 run in the loop of float32.
+_CODES: Final = {
+    "bool": "B8", "int8": "I8", "uint8": "U8", "int16": "I16", "uint16": "U16", "int32": "I32", "uint32": "U32",
+    "int64": "I64", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
+    "complex64": "C64", "complex128": "C128",
+}  # fmt: skip
+_MOST: Final = 15  # tensors, and numbers: what `native/strided.h` has room for
+# What a processor does in an instruction or two; loops of these alone gain little from wider ones.
+_LIGHT: Final = frozenset(
+    (
+        "add", "subtract", "multiply", "divide", "negative", "positive", "square", "reciprocal", "abs", "maximum",
+        "minimum", "fmax", "fmin", "clamp", "where", "relu", "equal", "not_equal", "less", "less_equal", "greater",
+        "greater_equal", "isnan", "isinf", "isfinite", "signbit", "bitwise_and", "bitwise_or", "bitwise_xor", "invert",
+        "copysign", "sqrt", "sign",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LoopKernel:
+    """The loops of one operator: `dtypes` are those that it has one for."""
+
+    name: str
+    operator: str
+    declaration: str
+    expression: Expression
+    dtypes: tuple[str, ...]
+
+    @property
+    def symbol(self) -> str:
+        """Return what C calls the table of its loops: as nothing else is called."""
+        return f"loops_of_{self.name}"
+
+    def own_dtypes(self) -> Iterator[str]:
+        """Yield the dtypes that loops are written for."""
+        done = set()
+        for dtype in self.dtypes:
+            suffix = types_of(dtype).suffix
+            if suffix not in done:
+                done.add(suffix)
+                yield dtype
+
+
+def loop_kernels(bindings: Sequence[Binding], key: str = "CPU") -> list[LoopKernel]:
+    """Return the kernels that have loops, each once. Raises SchemaError for one of too many operands."""
+    found = {}
+    for binding in bindings:
+        kernel = binding.kernel
+        if isinstance(kernel, Looped) and binding.key == key and kernel.name not in found:
+            expression = kernel.expression
+            if max(len(expression.tensors), len(numbers_of(expression.root))) > _MOST:
+                message = f"{kernel.operator}: an expression is over at most {_MOST} Tensors and {_MOST} numbers"
+                raise SchemaError("expression-form", message, expression.text.span)
+            dtypes = loop_dtypes(expression, key)
+            schema = binding.base.schema
+            declaration = f"{schema.text or schema}\n{expression.text.text}"
+            found[kernel.name] = LoopKernel(kernel.name, kernel.operator, declaration, expression, dtypes)
+    return list(found.values())
+
+
+def loop_dtypes(expression: Expression, key: str) -> tuple[str, ...]:
+    """Return the dtypes that an expression has loops for; on CUDA none of complex numbers, and none whose
+    loop may refuse an element."""
+    found = (dtype for dtype in expression.dtypes if is_in_c(dtype) and fits(expression, dtype))
+    return tuple(
+        dtype for dtype in found if key == "CPU" or not (types_of(dtype).is_complex or may_refuse(expression, dtype))
+    )
+
+
+def digest_text(kernels: Sequence[LoopKernel]) -> str:
+    """Return what tells loops from others."""
+    texts = [(k.name, [c_form(k.expression, d) for d in k.dtypes], k.dtypes) for k in kernels]
+    return sha256(repr(texts).encode()).hexdigest()[:16] if kernels else ""
+
+
+def loops_file(namespace: str) -> str:
+    """Return the name of the file of loops."""
+    return f"{FOLDER}/{namespace}_loops.c"
+
+
+def loops_header(namespace: str) -> str:
+    """Return the name of the header that declares them."""
+    return f"{FOLDER}/{namespace}_loops.h"
+
+
+def files(kernels: Sequence[LoopKernel], namespace: str) -> Iterator[tuple[str, str, dict[str, object] | None]]:
+    """Yield the files of loops: name, template, and what that shows; None where there are no loops."""
+    shown = [_shown(kernel) for kernel in kernels]
+    header = loops_header(namespace).rpartition("/")[2]
+    yield (
+        loops_header(namespace),
+        "native_loops.h.j2",
+        {"symbols": [kernel.symbol for kernel in kernels], "guard": f"OPWRIGHT_{namespace}_LOOPS_H"}
+        if kernels
+        else None,
+    )
+    yield (
+        loops_file(namespace),
+        "native_loops.c.j2",
+        {"kernels": shown, "loops_header": header} if kernels else None,
+    )
+    for name in ("elements", "complex_elements", "mathematics", "strided", "loop_shims"):
+        yield f"{FOLDER}/{name}.h", f"native_{name}.h.j2", {} if kernels else None
+
+
+def _shown(kernel: LoopKernel) -> dict[str, object]:
+    expression = kernel.expression
+    is_light = all(not isinstance(part, Applied) or part.function.name in _LIGHT for part in nodes(expression.root))
+    return {
+        "comment": c_block(kernel.declaration),
+        "symbol": kernel.symbol,
+        "loops": [
+            {"name": _function(kernel, dtype), "lines": list(_lines(kernel, dtype)), "is_cloned": not is_light}
+            for dtype in kernel.own_dtypes()
+        ],
+        "arrays": len(expression.tensors),
+        "numbers": len(numbers_of(expression.root)),
+        "is_truth": int(expression.is_truth),
+        "may_refuse": int(any(may_refuse(expression, dtype) for dtype in kernel.dtypes)),
+        "table": ", ".join(f"[LOOP_{_CODES[dtype]}] = {_function(kernel, dtype)}" for dtype in kernel.dtypes) or "0",
+    }
+
+
+def _function(kernel: LoopKernel, dtype: str) -> str:
+    return f"{kernel.name}_loop_{types_of(dtype).suffix}"
+
+
+def _number(types: CTypes, place: int) -> str:
+    """Return a number of a call in the dtype of a loop."""
+    if types.is_complex:
+        parts = ", ".join(f"({types.part})numbers[{place}].parts[{part}]" for part in (0, 1))
+        return f"make_{types.suffix}({parts})"
+    return f"({types.type})numbers[{place}].{'real' if types.is_float else 'whole'}"
+
+
+def _lines(kernel: LoopKernel, dtype: str) -> Iterator[str]:
+    """Yield the statements of a loop."""
+    expression, types = kernel.expression, types_of(dtype)
+    result = "uint8_t" if expression.is_truth else types.type
+    text = c_form(expression, dtype)
+    count = len(numbers_of(expression.root))
+    for place in range(len(expression.tensors)):
+        yield f"const {types.type} *const a{place} = from[{place}];"
+    yield f"{result} *const out = to;"
+    for place in range(count):
+        yield f"const {types.type} s{place} = {_number(types, place)};"
+    if not count:
+        yield "(void)numbers;"
+    is_checked = "&bad" in text
+    if is_checked:
+        yield "int bad = 0;"
+    else:
+        yield "EACH_ALONE"
+    yield "for (int64_t i = 0; i < count; i++) {"
+    truth = " != 0" if types.suffix == "b8" else ""
+    for place in range(len(expression.tensors)):
+        yield f"    const {types.type} x{place} = a{place}[i]{truth};"
+    yield f"    out[i] = {text};"
+    yield "}"
+    yield f"return {'bad' if is_checked else '0'};"

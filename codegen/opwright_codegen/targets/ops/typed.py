@@ -1,0 +1,176 @@
+"""Declarations of functions, methods and calls, as type checkers read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from opwright_codegen.schema.model import Return, SchemaKind
+from opwright_codegen.targets.ops.tensor_kinds import ANY_KIND, TensorKinds, kinds_of
+from opwright_codegen.views.annotations import annotation, return_annotation
+from opwright_codegen.views.imports import words_in
+from opwright_codegen.views.layout import docstring, filled, hugged
+from opwright_codegen.views.names import BuiltinNames, returns_list
+from opwright_codegen.views.operators import OperatorView, Parameter
+
+__all__ = ["Typed"]
+
+# Note [Other names of arguments]: those of the schema, PyTorch's, and NumPy's. Mixed ones are not declared.
+_NAMINGS: Sequence[Mapping[str, str]] = (
+    {},
+    {"self": "input"},
+    {"self": "a", "input": "a", "dim": "axis", "keepdim": "keepdims"},
+    {"self": "x1", "input": "x1", "other": "x2"},
+)
+
+
+class Typed:
+    """The declarations of operators, with what kinds of tensors they take."""
+
+    def __init__(self, builtins: BuiltinNames, module: Callable[[OperatorView], str] = lambda view: "") -> None:
+        self._builtins = builtins
+        self._module = module
+        self._parameters: dict[tuple[int, str], tuple[Parameter, str]] = {}
+        self._returns: dict[tuple[tuple[Return, ...], str], str] = {}
+        self.has_results = False
+
+    def words(self) -> set[str]:
+        """Return the names that the declarations use."""
+        types = [text.partition(": ")[2].partition(' = "')[0] for _, text in self._parameters.values()]
+        return words_in(types) | words_in(self._returns.values())
+
+    def calls(self, view: OperatorView) -> tuple[str, ...]:
+        """Return the declarations of the `__call__` of an operator or packet."""
+        return tuple(
+            [
+                filled("def __call__(", ["_op", *self._parameters_of(view, kinds)], f"{self._tail(view, kinds)} ...", 4)
+                for kinds in kinds_of(view)
+            ]
+        )
+
+    def functions(self, view: OperatorView, name: str, *, lists: bool = False) -> tuple[str, ...]:
+        """Return a function, declared once for each naming that changes something; out variants, and calls with tensors
+        and arrays, have the schema's names. `lists`: it returns the lists that operators return, where other functions
+        make them tuples."""
+        first, *others = kinds_of(view)
+        found: dict[str, str] = {}  # by their heads: the docstring stands behind the first
+        for naming in _NAMINGS:
+            # Names of dimensions and of second operands are what makes NumPy's names worth a declaration.
+            wanted = naming.keys() - {"self", "input"}
+            if _is_taken(naming, view):
+                continue
+            if not wanted or not wanted.isdisjoint(p.name for p in view.parameters):
+                head = self._head(view, name, first, naming, lists)
+                found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 4))
+            if view.schema.kind is SchemaKind.OUT:
+                break
+        return (*found.values(), *[f"{self._head(view, name, kinds, {}, lists)} ..." for kinds in others])
+
+    def _head(self, view: OperatorView, name: str, kinds: TensorKinds, naming: Mapping[str, str], lists: bool) -> str:
+        parameters = _renamed(self._one_by_one(view, self._parameters_of(view, kinds), kinds), naming)
+        return hugged(f"def {name}(", parameters, self._tail(view, kinds, lists), after=4)
+
+    def _tail(self, view: OperatorView, kinds: TensorKinds, lists: bool = True) -> str:
+        if not lists and returns_list(view.schema):
+            return f") -> {self._builtins['tuple']}[{kinds.returned}, ...]:"
+        return f") -> {'Any' if view.schema.is_varret else self._returned_by(view, kinds.returned)}:"
+
+    def method(self, base: str, group: Sequence[OperatorView]) -> list[str]:
+        """Return the overloads of a method, `self` first."""
+        found: dict[str, str] = {}  # by their heads: the docstring stands behind the first
+        for view in group:
+            if "method" not in view.operator.variants or view.schema.kind is SchemaKind.OUT:
+                continue
+            kinds = TensorKinds((ANY_KIND,) * len(view.parameters), "Tensor")
+            tail = self._tail(view, kinds, lists=False)
+            shown = self._list(view.parameters, kinds)
+            at = next(i for i, p in enumerate(view.parameters) if p.argument.name == "self")
+            del shown[at]
+            parameters = self._one_by_one(view, shown, kinds)
+            for naming in (each for each in _NAMINGS if not _is_taken(each, view)):
+                head = hugged(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4, 4)
+                found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 8))
+        return list(found.values())
+
+    def _parameters_of(self, view: OperatorView, kinds: TensorKinds) -> list[str]:
+        parameters = self._list(view.parameters, kinds)
+        if view.schema.is_vararg:
+            at = parameters.index("*") if "*" in parameters else len(parameters)
+            parameters[at : at + 1] = ["*args: Any"]
+        return parameters
+
+    def _one_by_one(self, view: OperatorView, parameters: Sequence[str], kinds: TensorKinds) -> list[str]:
+        """Return parameters with those of a list of ints that may come one by one."""
+        found = list(parameters)
+        if view.ints is not None:
+            text = self._parameter(view.parameters[view.ints], kinds.parameters[view.ints])
+            int_ = self._builtins["int"]
+            found = [each for each in found if each != "*"]
+            at = found.index(text)
+            found[at : at + 1] = [f"{text} | {int_}", f"*more: {int_}"]
+        if _makes_leaves(view):
+            found.append(f"requires_grad: {self._builtins['bool']} = False")
+        return found
+
+    def _list(self, parameters: Sequence[Parameter], kinds: TensorKinds) -> list[str]:
+        """Return the declarations of parameters. The one that is given, where others leave it out, is a keyword if
+        others before it have defaults."""
+        found = [self._parameter(*each) for each in zip(parameters, kinds.parameters, strict=True)]
+        keywords = [i for i, p in enumerate(parameters) if p.argument.kwarg_only]
+        given = kinds.given
+        if given is not None:
+            found[given] = found[given].removesuffix(f" = {parameters[given].default}").removesuffix(" | None")
+            keywords += [given] if any(p.default is not None for p in parameters[:given]) else []
+        if keywords:
+            found.insert(min(keywords), "*")
+        return found
+
+    def _parameter(self, parameter: Parameter, tensor: str) -> str:
+        known = self._parameters.get((id(parameter), tensor))
+        if known is None:
+            text = f"{parameter.name}: {annotation(parameter.argument.type, self._builtins, tensor=tensor)}"
+            if parameter.default is not None:
+                text = f"{text} = {parameter.default}"
+            known = self._parameters[id(parameter), tensor] = parameter, text
+        return known[1]
+
+    def _returned_by(self, view: OperatorView, tensor: str) -> str:
+        if view.result is None:
+            return self._return(view.schema.returns, tensor)
+        self.has_results = True
+        has_tensors = any(r.type.is_tensor_like for r in view.schema.returns)
+        name = f"{self._module(view)}{view.result}"
+        return f"{name}[{tensor}]" if has_tensors else name
+
+    def _return(self, returns: tuple[Return, ...], tensor: str) -> str:
+        known = self._returns.get((returns, tensor))
+        if known is None:
+            known = self._returns[returns, tensor] = return_annotation(returns, self._builtins, tensor=tensor)
+        return known
+
+
+def _makes_leaves(view: OperatorView) -> bool:
+    """Whether the function makes a new tensor, which may require grad (`opwright.factories`)."""
+    names = [p.name for p in view.parameters]
+    is_factory = view.operator.namespace == "aten" and "pin_memory" in names and view.schema.kind is not SchemaKind.OUT
+    return is_factory and not view.schema.name.base.startswith(("_", "to"))
+
+
+def _documented(head: str, view: OperatorView, indent: int) -> str:
+    """Return a declaration with the operator's docstring behind it, or the three dots."""
+    doc = docstring(view.operator.doc, indent)
+    return f"{head}\n{' ' * indent}{doc}" if doc else f"{head} ..."
+
+
+def _is_taken(naming: Mapping[str, str], view: OperatorView) -> bool:
+    """Whether two parameters would have one name."""
+    names = [naming.get(parameter.name, parameter.name) for parameter in view.parameters]
+    return len(set(names)) < len(names)
+
+
+def _renamed(parameters: Sequence[str], naming: Mapping[str, str]) -> list[str]:
+    """Return declarations of parameters by other names."""
+    found = []
+    for text in parameters:
+        name, colon, rest = text.partition(":")
+        found.append(f"{naming.get(name, name)}{colon}{rest}")
+    return found

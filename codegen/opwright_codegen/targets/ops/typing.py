@@ -1,0 +1,151 @@
+"""Targets `ops.pyi` and `methods.pyi`: what type checkers and editors know of the operators.
+
+Note [Typed operators]
+Functions take tensors or plain arrays, and return that kind: Note [Tensors and arrays in one call]. The class
+`Namespace` is that of `opwright.ops.NAMESPACE`: its attributes are packets, and a packet's attributes are operators, of
+classes that Note [Typed calls] describes. Functions are declared with `def`, one by one, though many are alike: so an
+editor shows name, parameters and docstring where one points at a call.
+`TensorMethods` is what Tensor inherits for type checkers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.targets.ops.calls import CallTypes
+from opwright_codegen.targets.ops.methods import PythonOperator, methods_of, python_operators
+from opwright_codegen.targets.ops.typed import Typed
+from opwright_codegen.views.annotations import result_fields
+from opwright_codegen.views.imports import import_lines, words_in
+from opwright_codegen.views.layout import bracketed
+from opwright_codegen.views.names import BuiltinNames, is_word, returns_list
+from opwright_codegen.views.operators import NamespaceView, OperatorView, is_public
+
+__all__ = ["INDEX", "METHODS", "OPS", "index_context", "methods_context", "ops_context"]
+
+INDEX = "ops_index.pyi.j2"
+OPS = "ops.pyi.j2"
+METHODS = "methods.pyi.j2"
+
+
+def ops_context(view: NamespaceView, call_types: Callable[[], CallTypes]) -> dict[str, object]:
+    """Return what the template of a part's `.pyi` shows. `call_types`: the classes of calls of the whole package."""
+    calls = call_types()
+    typed = Typed(view.builtins)
+    functions = {
+        base: _functions(view.names.packets[base].function, group, typed) for base, group in view.packets.items()
+    }
+    words = typed.words()
+    if any(len(found) > 1 for found in functions.values()):
+        words.add("overload")
+    results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
+    if results:
+        words |= {"NamedTuple", "Generic"} | words_in(field for result in results for field in result[1])
+    shared = ", ".join(name for name in ("A", "TensorLike") if name in words)
+    return {
+        "results": results,
+        "functions": _overloaded(list(functions.values()), 0),
+        "stubs": [
+            (o.stub, calls.operators[o.name])
+            for o in view.operators.values()
+            if not o.is_merged and o.schema.kind is not SchemaKind.OUT
+        ],
+        "attributes": [(base, calls.packets[base]) for base in view.packets if is_word(base)],
+        # Generated kernels call these, for the lists that functions make tuples.
+        "called": [
+            (view.names.packets[base].packet, calls.packets[base])
+            for base, group in view.packets.items()
+            if any(returns_list(o.schema) for o in group)
+        ],
+        "imports": import_lines(
+            words,
+            ["builtins"] if "builtins" in words else [],
+            [("..", "calls", "_calls"), *([("..calls", shared, shared)] if shared else [])],
+        ),
+    }
+
+
+def _functions(name: str, group: Sequence[OperatorView], typed: Typed) -> list[str]:
+    """Return the declarations of the function for all overloads of a name."""
+    return [text for operator in group for text in typed.functions(operator, name)]
+
+
+def _natural(name: str) -> tuple[int, list[tuple[int, int | str]]]:
+    """Return the order in which ruff sorts a name."""
+    rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    parts: list[tuple[int, int | str]] = []
+    digits = ""
+    for char in name:
+        if char.isdigit():
+            digits += char
+            continue
+        if digits:
+            parts.append((0, int(digits)))
+            digits = ""
+        parts.append((1, char))
+    if digits:
+        parts.append((0, int(digits)))
+    return rank, parts
+
+
+def index_context(view: NamespaceView) -> dict[str, object]:
+    """Return what the template of `ops/__init__.pyi` shows: the functions that users call, and the parts, each with
+    those of its functions that an import of all names leaves out."""
+    homes = {}
+    for base, group in view.packets.items():
+        function = view.names.packets[base].function
+        if is_public(function, group):
+            homes[function] = view.homes[group[0].name]
+    public = sorted(homes, key=_natural)
+    private = {part: [name for name in public if name.startswith("_") and homes[name] == part] for part in view.parts}
+    return {"public": public, "parts": sorted(private.items()), "kinds": list(view.parts)}
+
+
+def methods_context(view: NamespaceView) -> dict[str, object] | None:
+    """Return what the template of `methods.pyi` shows; None where no operator is a method."""
+    operators = python_operators(view)
+    groups = methods_of(view, operators)
+    if not groups:
+        return None
+    builtins = BuiltinNames(groups)
+    typed = Typed(builtins, lambda operator: f"_ops.{view.homes[operator.name]}.")
+    methods = [typed.method(base, group) for base, group in groups.items()]
+    words = typed.words() | {"Any", "NDArray", "Tensor", "TypeAlias"}
+    if operators:
+        words.add("Scalar")
+    if any(len(signatures) > 1 for signatures in methods):
+        words.add("overload")
+    return {
+        "operators": [_operator_line(operator) for operator in operators],
+        "methods": _overloaded(methods, 4),
+        "imports": import_lines(
+            words, ["builtins"] if "builtins" in words else [], [(".", "ops", "_ops")] if typed.has_results else []
+        ),
+    }
+
+
+def _overloaded(declared: Sequence[Sequence[str]], indent: int) -> list[str]:
+    """Return declarations below each other: overloads where a name has several."""
+    mark = f"@overload\n{' ' * indent}"
+    return _spaced([f"{mark * (len(found) > 1)}{text}" for found in declared for text in found])
+
+
+def _result(view: OperatorView, builtins: BuiltinNames) -> tuple[str, tuple[str, ...]]:
+    """Return the first line of the class of several results with names, and its fields."""
+    has_tensors = any(r.type.is_tensor_like for r in view.schema.returns)
+    bases = ["NamedTuple", "Generic[A]"] if has_tensors else ["NamedTuple"]
+    return bracketed(f"class {view.result}(", bases, "):"), result_fields(view.schema.returns, builtins, tensor="A")
+
+
+def _operator_line(operator: PythonOperator) -> str:
+    if operator.is_unary:
+        return f"def {operator.name}(self) -> Tensor: ..."
+    ignored = "  # type: ignore[override]" if operator.name in ("__eq__", "__ne__") else ""
+    return f"def {operator.name}(self, other: TensorLike | Scalar) -> Tensor: ...{ignored}"
+
+
+def _spaced(declarations: Sequence[str]) -> list[str]:
+    """Return declarations below each other, with an empty line behind each that has a docstring, the last aside."""
+    last = len(declarations) - 1
+    return [f"{text}\n" if text.endswith('"""') and at < last else text for at, text in enumerate(declarations)]
