@@ -71,7 +71,12 @@ static int remember(ViewCache *cache, const PlanKey *key, PyArrayObject *array, 
 
 /* Return the array of a view, a new reference. */
 static PyObject *view_of(PyArrayObject *array, PlannedResult *result) {
-    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef(result->dtype); /* which the next call takes */
+    /* An array that was unpickled has a dtype of its own, equal to those of others: a view has that of its array. */
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    if (dtype->type_num != ((PyArray_Descr *)result->dtype)->type_num) {
+        dtype = (PyArray_Descr *)result->dtype;
+    }
+    Py_INCREF(dtype); /* which the next call takes */
     PyObject *made = PyArray_NewFromDescr(
         core.array, dtype, result->ndim, result->dims, result->steps, PyArray_BYTES(array) + result->offset,
         PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import ml_dtypes
 import numpy as np
 import pytest
 
+import opwright
 from opwright.arrays import dtypes
 
 
@@ -101,3 +104,32 @@ def test_stored_scalars_that_fit() -> None:
     assert dtypes.checked_scalar(1.7, dtypes.int64) == 1
     assert dtypes.checked_scalar(float("inf"), dtypes.float16) == np.inf
     assert dtypes.checked_scalar(2.0, dtypes.bool_) == np.True_
+
+
+OWN_DTYPE = {
+    "from_numpy": opwright.from_numpy,
+    "as_tensor": opwright.as_tensor,
+    "tensor": opwright.tensor,
+    "a tensor that was pickled": lambda array: pickle.loads(pickle.dumps(opwright.from_numpy(array))),
+    "a plain array": lambda array: opwright.from_numpy(opwright.ops.aten.alias(array)),
+}
+
+
+@pytest.mark.parametrize("made", OWN_DTYPE)
+def test_arrays_with_a_dtype_of_their_own_are_like_all_others(made: str) -> None:
+    """NumPy's unpickling makes dtypes that are equal to the one that there is, and not it. Fast tests compare objects,
+    and what is kept of one call serves others: neither may depend on who came first."""
+    array = np.zeros((3, 5), np.dtype("float32", copy=True))
+    assert array.dtype is not opwright.float32
+    mine = OWN_DTYPE[made](array)
+    assert mine.dtype is opwright.float32
+    for _ in range(3):
+        assert mine[1].dtype is opwright.float32
+    assert opwright.zeros(3, 5)[1].array.dtype is opwright.float32
+
+
+def test_views_of_plain_arrays_do_not_give_others_their_dtype() -> None:
+    array = np.zeros((3, 7), np.dtype("float32", copy=True))
+    for _ in range(20):
+        opwright.select(array, 0, 1)
+    assert opwright.zeros(3, 7)[1].array.dtype is opwright.float32

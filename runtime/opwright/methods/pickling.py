@@ -13,6 +13,7 @@ from opwright.arrays.layouts import Shape
 from opwright.arrays.storage import Extra, Storage, as_strided, storage_of
 from opwright.hooks import hooks
 from opwright.keys import FRONT_MODE
+from opwright.tensors.given_arrays import with_known_dtype
 from opwright.tensors.tensor import Tensor, wrap
 
 Reduced = tuple[Callable[..., Tensor], tuple[Any, ...]]
@@ -60,13 +61,13 @@ def _instance(
 def _over_storage(
     storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: DType, requires_grad: bool
 ) -> Tensor:
-    tensor = wrap(as_strided(storage, shape, strides, offset, dtype))
+    tensor = wrap(with_known_dtype(as_strided(storage, shape, strides, offset, dtype)))
     tensor.extra = Extra(storage)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
 def _from_numpy(kind: str, index: int | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
-    tensor = wrap(backend_named(kind).from_numpy(array, index))
+    tensor = wrap(backend_named(kind).from_numpy(with_known_dtype(array), index))
     return tensor.requires_grad_() if requires_grad else tensor
 
 

@@ -32,7 +32,7 @@ from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
 from opwright.plans.plan import cast_array
 from opwright.state import active_modes
 from opwright.tensors.factories import requires_grad_of
-from opwright.tensors.given_arrays import check_steps, unsupported_dtype, without_subclass
+from opwright.tensors.given_arrays import check_steps, unsupported_dtype, with_known_dtype, without_subclass
 from opwright.tensors.tensor import Tensor, wrap
 
 
@@ -152,7 +152,7 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 def borrow(array: Array) -> Tensor:
     """Return a tensor over memory that belongs to the caller: operators that would have to resize it raise."""
-    made = _marked(wrap(array))
+    made = _marked(wrap(with_known_dtype(array)))
     made.extra = Extra(Storage(made.array, resizable=False))
     return made
 
