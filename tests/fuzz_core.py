@@ -39,7 +39,7 @@ SYMBOLS = (
     "__and__",
 )
 # Loops of our own report no floating-point errors, where the Python functions do. (Those that compute in other steps
-# than these are not here: `runtime/fuzzed_kernels.py` compares them, by how far they are apart.)
+# than these are not here: `runtime/core/fuzzed_kernels.py` compares them, by how far they are apart.)
 SILENT = ("sum", "mean", "amax", "addcmul")
 # Of 0 and -0, which are equal, these give one: NumPy's loops differ in which.
 TIED = ("amax", "clamp", "maximum")

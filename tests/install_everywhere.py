@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TESTS = ("tests/runtime/test_fast_core.py", "tests/runtime/autograd/test_compiled_passes.py")
+TESTS = ("tests/runtime/core/test_fast_core.py", "tests/runtime/autograd/test_compiled_passes.py")
 OLDEST = (3, 11)
 ASKED = """
 import sys, numpy, opwright, opwright_codegen

@@ -166,7 +166,7 @@ def test_what_clang_compiles_computes_the_same(tmp_path: Path) -> None:
         "import sys, pytest; from opwright.core import fast; print(fast.__file__); sys.exit(pytest.main(sys.argv[1:]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", "tests/runtime/test_compiled_kernels.py"],
+        [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", "tests/runtime/core/test_compiled_kernels.py"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(str(project / part) for part in PARTS[:3])},
         capture_output=True,

@@ -16,10 +16,10 @@ pytest_plugins = ["pytester"]
 GENERATORS = ("default_rng", "Random", "RandomState", "SystemRandom", "urandom")
 # Programs are given a seed when they are started, as their docstrings say.
 PROGRAMS = (
-    "runtime/test_generator.py",  # whose words are compared with NumPy's
-    "runtime/fuzzed_kernels.py", "runtime/fuzzed_loops.py", "runtime/fuzzed_shims.py", "runtime/fuzzed_files.py",
-    "runtime/interrupted.py",
-    "runtime/first_imports.py", "fuzz_core.py", "codegen/hostile_formulas.py", "conformance/running_programs.py",
+    "runtime/arrays/test_generator.py",  # whose words are compared with NumPy's
+    "runtime/core/fuzzed_kernels.py", "runtime/facade/first_imports.py", "runtime/locks/interrupted.py",
+    "runtime/native/fuzzed_loops.py", "runtime/native/fuzzed_shims.py", "runtime/serialization/fuzzed_files.py",
+    "fuzz_core.py", "codegen/hostile_formulas.py", "conformance/running_programs.py",
     "conformance/functional_programs.py", "conformance/memory_peaks.py",
 )  # fmt: skip
 

@@ -206,7 +206,7 @@ def test_the_distribution_names_every_package_of_the_tree() -> None:
 # The README of the top folder names each file and subfolder.
 LISTED = [
     "schemas", "codegen/opwright_codegen", "templates", "generated/opwright_aten",
-    "runtime/opwright", "tests", "benchmarks", "examples", "docs",
+    "runtime/opwright", "tests", "tests/runtime", "benchmarks", "examples", "docs",
 ]  # fmt: skip
 UNLISTED = re.compile(r"\.|__init__|__pycache__|py\.typed|README|_fast\..*\.(so|pyd)$")
 

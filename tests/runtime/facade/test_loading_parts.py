@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import seeds
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LOADED = """
 def loaded():
     return sorted(name.removeprefix("opwright_aten.") for name in sys.modules if name.startswith("opwright_aten.")

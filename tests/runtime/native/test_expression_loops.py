@@ -48,7 +48,7 @@ UNARY = [
     for name, found in FUNCTIONS.items()
     if found.count == 1 and found.result is Result.FLOAT and name not in ("floor", "ceil", "trunc", "round")
 ]
-TEMPLATES = Path(__file__).parents[2] / "templates"
+TEMPLATES = Path(__file__).parents[3] / "templates"
 HEADERS = ("elements", "complex_elements", "mathematics", "strided", "loop_shims")
 BINARY = ["power", "hypot", "atan2", "logaddexp"]
 OF_COMPLEX = [name for name, found in FUNCTIONS.items() if found.count == 1 and "c" in found.kinds]

@@ -17,7 +17,7 @@ from opwright_codegen.formula.emit import Spelling, emit
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Text
 
-sys.path.append(str(Path(__file__).parents[1]))  # programs of this folder may be started by themselves
+sys.path.append(str(Path(__file__).parents[2]))  # programs of this folder may be started by themselves
 import seeds
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")

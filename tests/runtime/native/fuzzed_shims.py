@@ -22,7 +22,7 @@ import numpy as np
 from fuzzing import FLAGS, NUMBERS, OTHERS, SHAPES, Pool, run_fuzzer
 from native_projects import EXAMPLE, build
 
-CASE = Path(__file__).parents[1] / "codegen" / "cases" / "native" / "ops.yaml"
+CASE = Path(__file__).parents[2] / "codegen" / "cases" / "native" / "ops.yaml"
 GEOMETRY = {"elementwise": 0, "contiguous": 2, "strided": 3}
 TOUCH = """
 #include <string.h>

@@ -16,7 +16,7 @@ import opwright
 
 pytest.importorskip("array_api_compat", reason="in the environment of the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_array_api_compat_knows_a_tensor() -> None:

@@ -34,8 +34,8 @@ from opwright.plans.device_sources import CudaSource
 from opwright.plans.launches import LaunchRule
 
 cupy: Any = cupy_stand_in.cupy_for_tests()
-CASE = Path(__file__).parents[1] / "codegen" / "cases" / "cuda"
-EXAMPLE = Path(__file__).parents[2] / "examples" / "native"
+CASE = Path(__file__).parents[2] / "codegen" / "cases" / "cuda"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "native"
 NVCC = shutil.which("nvcc")
 STAND_IN_NVCC = f"{sys.executable} {Path(cupy_stand_in.__file__).with_name('nvcc.py')}"
 needs_compiler = pytest.mark.skipif(

@@ -21,7 +21,7 @@ from opwright.library import opcheck
 from opwright_codegen.cli import main
 from opwright_codegen.expressions.functions import FUNCTIONS, Result
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "expressions"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "expressions"
 SMOOTH = [name for name, found in FUNCTIONS.items() if found.result in (Result.SAME, Result.FLOAT)]
 # Where functions are smooth that are not so everywhere.
 PLACES = {"acosh": (1.2, 3.0), "asin": (-0.8, 0.8), "acos": (-0.8, 0.8), "atanh": (-0.8, 0.8), "rsqrt": (0.5, 3.0)}

@@ -23,7 +23,7 @@ from cupy_stand_in import raw
 import opwright
 
 cupy: Any = cupy_stand_in.cupy_for_tests()
-EXAMPLE = Path(__file__).parents[2] / "examples" / "fused"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "fused"
 pytestmark = pytest.mark.skipif(
     shutil.which("cc") is None or (not cupy_stand_in.HAS_GPU and raw.COMPILER is None), reason="there is no compiler"
 )

@@ -15,7 +15,7 @@ pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 
 from cupy_stand_in.module import cupy  # CuPy itself, also where the stand-in serves
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILES = [
     *sorted((ROOT / "generated/opwright_aten/kernels_cuda").glob("*.py")),
     *sorted((ROOT / "runtime").rglob("*.py")),

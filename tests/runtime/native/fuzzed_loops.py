@@ -23,7 +23,7 @@ from expression_samples import DTYPES, EXPRESSIONS, declared
 from fuzzing import FLAGS, NUMBERS, OTHERS, SHAPES, Pool, run_fuzzer
 from native_projects import build
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "expressions"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "expressions"
 BROADCAST = [(33, 70), (1, 70), (33, 1), (70,), (1, 3), (3, 1), (2, 1), (1, 1, 3), (2, 2, 1), (2, 1, 3), (5000, 1)]
 Shape = tuple[int, ...]
 MOST = 4000  # elements of arrays that are compared

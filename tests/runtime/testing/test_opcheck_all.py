@@ -24,7 +24,7 @@ from opwright.testing import Sample, opcheck_all, sampler
 
 pytestmark = pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OPERATORS = """
 import opwright
 from opwright.library import custom_op

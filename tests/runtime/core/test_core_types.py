@@ -18,7 +18,7 @@ import opwright.autograd.refreshing  # (it tells the core of views)
 from opwright.core import fast
 
 pytestmark = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
-CORE = Path(__file__).parents[2] / "runtime" / "fast"
+CORE = Path(__file__).parents[3] / "runtime" / "fast"
 
 
 class Thing:

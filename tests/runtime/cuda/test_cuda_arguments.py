@@ -32,7 +32,7 @@ from opwright.fake import FakeTensorMode
 from opwright.func import functionalize
 
 cupy: Any = cupy_stand_in.cupy_for_tests()
-CASE = Path(__file__).parents[1] / "codegen" / "cases" / "cuda"
+CASE = Path(__file__).parents[2] / "codegen" / "cases" / "cuda"
 NVCC = "nvcc" if cupy_stand_in.HAS_GPU else f"{sys.executable} {Path(cupy_stand_in.__file__).with_name('nvcc.py')}"
 pytestmark = pytest.mark.skipif(
     shutil.which("c++") is None or (not cupy_stand_in.HAS_GPU and raw.COMPILER is None), reason="there is no compiler"

@@ -32,7 +32,7 @@ from opwright.dispatch.registry import registry
 from opwright.library import Library
 
 compiled = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
-FUZZ = Path(__file__).parents[1] / "fuzz_core.py"
+FUZZ = Path(__file__).parents[2] / "fuzz_core.py"
 
 
 def in_process(code: str, **environment: str) -> str:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "native"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "native"
 
 
 def run_build(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
