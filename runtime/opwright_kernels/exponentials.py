@@ -10,7 +10,7 @@ import numpy as np
 
 Array = Any
 
-_NORM = 0.5  # up to which so many terms are exact to the last digit of a double
+_NORMS = {4: 2.0, 8: 0.75}  # by the bytes of a real part: up to which so many terms are exact to the last digit
 _STEPS = 4  # powers that are computed, and groups of as many terms
 
 
@@ -19,7 +19,7 @@ def matrix_exponential(xp: ModuleType, self: Array) -> Array:
     if not self.size:
         return xp.zeros(self.shape, self.dtype)
     norms = xp.abs(self).sum(axis=-2).max(axis=-1)
-    halvings = xp.ceil(xp.log2(xp.maximum(norms / _NORM, 1)))
+    halvings = xp.ceil(xp.log2(xp.maximum(norms / _NORMS[norms.itemsize], 1)))
     # A matrix that overflows whatever is done with it needs no more halvings than there are exponents.
     halvings = xp.where(xp.isfinite(halvings), xp.minimum(halvings, 1100), 0)[..., None, None]
     result = _series(xp, self * xp.exp2(-halvings).astype(norms.dtype))

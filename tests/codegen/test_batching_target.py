@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pipeline import generate
+from pipeline import generate, imported, new_namespace
 
 import opwright
 
@@ -90,3 +90,35 @@ def test_families_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         wanted = opwright.stack([function(x[number]) for number in range(2)])
         assert (opwright.vmap(function)(x) == wanted).all()
     monkeypatch.delitem(sys.modules, "hostile_kernels")
+
+
+PARTS = """
+- func: NS::first_times(Tensor x, Tensor y) -> Tensor
+  meta: pointwise(x[0], y)
+  dispatch: {CPU: 'x[0] * y'}
+
+- func: NS::first_product(Tensor x, Tensor y) -> Tensor
+  meta: gufunc("(m,k),(k,n)->(m,n)", x[0], y)
+  dispatch: {CPU: 'xp.matmul(x[0], y)'}
+
+- func: NS::first_sum(Tensor x, Tensor y) -> Tensor
+  meta: reduce(x[0], [0], False)
+  dispatch: {CPU: '(x[0] + y).sum(0)'}
+"""
+
+
+@pytest.mark.filterwarnings("ignore:vmap. there is no batching rule")
+def test_parts_of_tensors_have_no_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a rule reads of `x[0]` says nothing of the dimensions of `x`."""
+    monkeypatch.chdir(tmp_path)
+    namespace = new_namespace()
+    x, y = opwright.rand(3, 2, 4, 4), opwright.rand(3, 4, 4)
+    with imported(generate(tmp_path, PARTS.replace("NS", namespace))):
+        for name in ("first_times", "first_product", "first_sum"):
+            operator = getattr(getattr(opwright.ops, namespace), name)
+            for in_dims in ((0, 0), (0, None), (None, 0)):
+                given = [whole if dim == 0 else whole[0] for whole, dim in zip((x, y), in_dims, strict=True)]
+                each_of = [a.unbind(0) if dim == 0 else [a] * 3 for a, dim in zip(given, in_dims, strict=True)]
+                samples = zip(*each_of, strict=True)
+                found = opwright.vmap(operator, in_dims)(*given)
+                np.testing.assert_allclose(found, np.stack([operator(*each).numpy() for each in samples]), rtol=1e-6)

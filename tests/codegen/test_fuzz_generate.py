@@ -237,3 +237,10 @@ def test_any_schemas(found: list[FunctionSchema]) -> None:
 
 def operators_of(namespace: str) -> list[Operator]:
     return [found for found in registry.operators.values() if found.namespace == namespace]
+
+
+def test_an_operator_named_by_a_keyword_alone(tmp_path: Path) -> None:
+    """It is no attribute of a class, so that its stub says nothing of how it is called as one."""
+    run = generate(tmp_path, f"- func: '{new_namespace()}::from() -> ()'\n  dispatch: {{CPU: unbound}}\n")
+    assert run.status == 0, run.stderr
+    clean(run.package)

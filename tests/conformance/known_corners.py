@@ -325,7 +325,11 @@ KNOWN_CORNERS = Table(
         "(NAN|INFINITE).*(value|(gradient|tangent) 0): values",
         "a weight of 0 leaves out what is not finite in PyTorch",
     ),
-    Known("_softmax_backward_data", "nan not inf", "infinite terms of both signs are added in another order"),
+    Known(
+        "_softmax_backward_data",
+        "(gradient|tangent) [01]: values .*(nan not|not nan)",
+        "infinite terms of both signs are added in another order",
+    ),
 )
 
 

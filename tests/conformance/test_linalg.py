@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 from sampling import FLOAT32, FLOAT64, make
 
 import opwright
@@ -58,3 +59,31 @@ def test_linalg(name: str) -> None:
 def test_a_singular_matrix() -> None:
     with pytest.raises(opwright.linalg.LinAlgError, match=r"\(Batch element 1\): The diagonal element 2 is"):
         opwright.linalg.inv(opwright.tensor([[[1.0, 0], [0, 1]], [[1, 1], [1, 1]]]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_exponentials_are_as_exact_as_pytorchs(dtype: str) -> None:
+    """Each squaring on the way doubles what was rounded, so that a dtype may have no more of them than it needs."""
+    real, imaginary = seeds.numpy_generator("exponentials").normal(size=(2, 100, 7, 7)) * 3
+    matrices = (real + 1j * imaginary if np.dtype(dtype).kind == "c" else real).astype(dtype)
+    wide = {"float32": "float64", "complex64": "complex128"}.get(dtype, dtype)
+    exact = _exponentials(matrices.astype(wide))
+    size = np.abs(exact).max((-1, -2))
+    mine, other = (
+        np.median(np.abs(np.asarray(found) - exact).max((-1, -2)) / size)
+        for found in (opwright.linalg.matrix_exp(matrices), torch.linalg.matrix_exp(torch.from_numpy(matrices)))
+    )
+    assert mine <= 2 * other
+
+
+def _exponentials(matrices: np.ndarray) -> np.ndarray:
+    """Exponentials in as many digits as NumPy has."""
+    wide = np.clongdouble if matrices.dtype.kind == "c" else np.longdouble
+    step = matrices.astype(wide) / 2**14
+    term = result = np.broadcast_to(np.eye(matrices.shape[-1], dtype=wide), matrices.shape)
+    for order in range(1, 12):
+        term = term @ step / order
+        result = result + term
+    for _ in range(14):
+        result = result @ result
+    return result

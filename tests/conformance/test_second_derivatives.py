@@ -39,7 +39,8 @@ DIFFERENT_TWICE = Table(
         "PyTorch's second does not divide by the frequency",
         when=lambda one: one.args[3:4] == (True,),
     ),
-    Known("lgamma", "second", "PyTorch's trigamma has 9 digits"),
+    Known("lgamma|special_gammaln", "second", "PyTorch's trigamma has 9 digits"),
+    Known("special_(digamma|psi)", "", "PyTorch's trigamma has 9 digits", "--explore"),
     Known(
         "(special_)?logit",
         "",

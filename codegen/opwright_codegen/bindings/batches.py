@@ -4,7 +4,7 @@ parameters (Note [Roles] in `opwright.arrays.annotations`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding
@@ -12,7 +12,7 @@ from opwright_codegen.bindings.core_dimensions import has_sizes_of_operands, rea
 from opwright_codegen.bindings.family_calls import FAMILIES, Family, Value, family_call
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.formula.ast import Call, Conditional, Constant, Formula, Kind, Reference
+from opwright_codegen.formula.ast import Call, Conditional, Constant, Formula, Kind, Reference, walk
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.kernels.forms import FamilyBatch, PathBatch, batch_form
 from opwright_codegen.kernels.modules import KernelFunction, KernelModules
@@ -25,6 +25,8 @@ __all__ = ["families", "family_of"]
 # The roles of operands that the families `Leading` and `Folded` are of, with the dimensions that one operand has.
 _LEADING: Final = {"Vectors": 1, "Matrices": 2, "Channels": 3}
 _FOLDED: Final = {"Images": 3, "Columns": 2, "Batches": 2}
+# The roles of tensors, whatever the family.
+_TENSORS: Final = frozenset(("Elementwise", "Mask", "Target", "Along", "Cores", *_LEADING, *_FOLDED))
 
 
 def families(
@@ -114,10 +116,18 @@ def family_of(schema: FunctionSchema, formula: Formula, rules: KernelModules) ->
                 positions.append((role, places[argument]))
             case Constant(constant):
                 constants[role] = constant
+            case _ if role in _TENSORS and _reads(value, tensors, places):
+                return None  # of a part of a tensor, whose dimensions are others
     may_be_none = any(
         parameter.role in ("Dim", "Dims") and "None" in parameter.annotation for parameter in rule.signature
     )
     return _family(positions, constants, may_be_none)
+
+
+def _reads(formula: Formula, tensors: Set[int], places: Mapping[str, int]) -> bool:
+    """Whether a tensor argument is in the formula."""
+    nodes = (node for node in walk(formula) if isinstance(node, Reference) and node.kind is Kind.ARGUMENT)
+    return any(places.get(node.name) in tensors for node in nodes)
 
 
 def _first_call(formula: Formula) -> Call:

@@ -61,8 +61,7 @@ def _softmax_backward_data(grad_output: Operand, output: Operand, dim: int, inpu
     """Return the gradient less its mean under the softmax `output`, times that."""
     aten = opwright.ops.aten
     grad, weights = _computed(grad_output), _computed(output)
-    weighted = grad * weights
-    return aten.to(weighted - weights * aten.sum(weighted, [dim], True), input_dtype)
+    return aten.to(weights * (grad - aten.sum(grad * weights, [dim], True)), input_dtype)
 
 
 def _log_softmax_backward_data(grad_output: Operand, output: Operand, dim: int, input_dtype: Any) -> Operand:

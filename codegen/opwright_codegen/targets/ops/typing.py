@@ -43,9 +43,7 @@ def ops_context(view: NamespaceView, call_types: Callable[[], CallTypes]) -> dic
     if results:
         words |= {"NamedTuple", "Generic"} | words_in(field for result in results for field in result[1])
     shared = ", ".join(name for name in ("A", "TensorLike") if name in words)
-    return {
-        "results": results,
-        "functions": _overloaded(list(functions.values()), 0),
+    called = {
         "stubs": [
             (o.stub, calls.operators[o.name])
             for o in view.operators.values()
@@ -58,11 +56,15 @@ def ops_context(view: NamespaceView, call_types: Callable[[], CallTypes]) -> dic
             for base, group in view.packets.items()
             if any(returns_list(o.schema) for o in group)
         ],
-        "imports": import_lines(
-            words,
-            ["builtins"] if "builtins" in words else [],
-            [("..", "calls", "_calls"), *([("..calls", shared, shared)] if shared else [])],
-        ),
+    }
+    # A part whose only operator is named by a keyword (`from`) says nothing that has such a class.
+    modules = [("..", "calls", "_calls")] if any(called.values()) else []
+    modules += [("..calls", shared, shared)] if shared else []
+    return {
+        "results": results,
+        "functions": _overloaded(list(functions.values()), 0),
+        **called,
+        "imports": import_lines(words, ["builtins"] if "builtins" in words else [], modules),
     }
 
 
