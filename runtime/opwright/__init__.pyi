@@ -209,6 +209,7 @@ from opwright.methods.functional import (
     unique_consecutive as unique_consecutive,
 )
 from opwright.methods.indexing import nonzero as nonzero
+from opwright import random as random
 
 __version__: str
 newaxis: None

@@ -44,6 +44,7 @@ def text() -> str:
             "import opwright_aten.ops as _operators",
             "from opwright_aten.ops import *  # type: ignore[assignment, no-redef]",
             *_imports(instead),
+            *_imported("opwright", [(name, name) for name in modules if name in operators]),
             "",
             "__version__: str",
             "newaxis: None",

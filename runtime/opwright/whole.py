@@ -13,7 +13,6 @@ import opwright.library
 import opwright.methods  # noqa: F401 (it gives Tensor its methods)
 from opwright.dispatch.namespaces import ops
 from opwright.dispatch.parts import Later
-from opwright.names import former_names
 from opwright.tensors import factories, methods
 from opwright.tensors.tensor import Tensor
 
@@ -22,7 +21,6 @@ from opwright_aten import ops as operators  # isort: skip
 
 __all__ = ["factories", "operators"]
 
-former_names.give_former_names()
 for _name in factories.METHODS:  # here, since the package that attaches other methods may still wait for this module
     setattr(Tensor, _name, Later(Tensor, _name, partial(factories.method, ops.aten, _name)))
 methods.forget_expected(Tensor)

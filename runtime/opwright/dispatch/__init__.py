@@ -14,6 +14,7 @@ from opwright.dispatch.precedence import Entry
 from opwright.dispatch.registry import registry as _registry  # `dispatch.registry` is the module
 from opwright.errors import DispatchError
 from opwright.keys import RUNTIME_KEYS, DispatchKey, KeySet
+from opwright.names.former_names import give_former_names
 from opwright.names.late_imports import import_late
 from opwright.names.missing import missing_attribute
 from opwright.places import shown
@@ -96,3 +97,6 @@ def __getattr__(name: str) -> Any:
     if name == "PythonDispatcher":
         return import_late("opwright.dispatch.table_calculator").PythonDispatcher
     raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)
+
+
+give_former_names(_registry)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["current_name", "give_former_names", "install"]
 
@@ -110,9 +110,8 @@ def install() -> None:
             sys.modules[former] = sys.modules[current]
 
 
-def give_former_names() -> None:
-    """Give modules what they had. To be called once, when the registry is loaded."""
-    registry = sys.modules["opwright.dispatch.registry"].registry
+def give_former_names(registry: Any) -> None:
+    """Give modules of `dispatch` what they had. To be called once, when that is loaded."""
     for current, names in _OF_REGISTRY.items():
         for name in names.split():
-            setattr(sys.modules[current], name, getattr(registry, name))
+            setattr(importlib.import_module(current), name, getattr(registry, name))

@@ -101,7 +101,14 @@ def index_context(view: NamespaceView) -> dict[str, object]:
             homes[function] = view.homes[group[0].name]
     public = sorted(homes, key=_natural)
     private = {part: [name for name in public if name.startswith("_") and homes[name] == part] for part in view.parts}
-    return {"public": public, "parts": sorted(private.items()), "kinds": list(view.parts)}
+    imports = [(part, [_imported(part, name) for name in names]) for part, names in sorted(private.items())]
+    return {"public": public, "parts": imports, "kinds": list(view.parts)}
+
+
+def _imported(part: str, name: str) -> str:
+    """Return the import of a name that `*` leaves out, on as many lines as a formatter gives it."""
+    line = f"from .{part} import {name} as {name}"
+    return line if len(line) <= 120 else f"from .{part} import (\n    {name} as {name},\n)"
 
 
 def methods_context(view: NamespaceView) -> dict[str, object] | None:
