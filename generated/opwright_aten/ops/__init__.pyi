@@ -5,7 +5,7 @@
 #     schemas/view_copies.yaml, schemas/shapes.yaml, schemas/indexing.yaml, schemas/nn.yaml,
 #     schemas/normalization.yaml, schemas/activations.yaml, schemas/losses.yaml, schemas/convolution.yaml,
 #     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
-# ruff: noqa: E501, F403, F405
+# ruff: noqa: F403, F405
 
 from . import activations as activations
 from . import aliases as aliases
