@@ -11,6 +11,7 @@ from functools import partial
 import opwright.autograd
 import opwright.library
 import opwright.methods  # noqa: F401 (it gives Tensor its methods)
+from opwright.arrays.generator import generator_of
 from opwright.dispatch.namespaces import ops
 from opwright.dispatch.parts import Later
 from opwright.tensors import factories, methods
@@ -24,3 +25,4 @@ __all__ = ["factories", "operators"]
 for _name in factories.METHODS:  # here, since the package that attaches other methods may still wait for this module
     setattr(Tensor, _name, Later(Tensor, _name, partial(factories.method, ops.aten, _name)))
 methods.forget_expected(Tensor)
+generator_of("cpu")  # before there are threads: what a fork holds has to be known when it begins (Note [Forks])

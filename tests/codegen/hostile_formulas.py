@@ -141,7 +141,7 @@ def main(count: int, seed: int) -> None:
     grammar, taken = Grammar(seed), 0
     for package in (opwright, opwright_kernels):  # what is lazy is loaded
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if module.name.startswith(("opwright_kernels", "opwright.autograd", "opwright.rules")):
+            if module.name.startswith(("opwright_kernels", "opwright.autograd", "opwright.dispatch", "opwright.rules")):
                 importlib.import_module(module.name)
     for module in pkgutil.walk_packages(opwright_aten.__path__, "opwright_aten."):
         if "kernels_cuda" not in module.name:
