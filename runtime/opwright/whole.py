@@ -1,7 +1,7 @@
 """Opwright as a whole: importing this loads ATen, and gives Tensor its methods.
 
-The first public name that needs more than dtypes and errors imports it (`facade.py`), and so does each room that
-users import by itself. A package of one's own operators works without.
+The first public name that needs more than dtypes and errors imports it (`facade.py`), and so does a Tensor that is
+asked for a method before (`tensors/methods.py`). A package of one's own operators works without.
 """
 
 from __future__ import annotations
