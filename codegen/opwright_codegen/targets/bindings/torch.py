@@ -17,7 +17,7 @@ from opwright_codegen.schema.types import BaseType
 from opwright_codegen.targets.bindings.doors import Door, LeftOut, Package
 from opwright_codegen.targets.bindings.torch_gradients import GradientBuilder, GradientView
 from opwright_codegen.views.imports import words_in
-from opwright_codegen.views.layout import bracketed, fill_comment, quoted
+from opwright_codegen.views.layout import LINE, bracketed, fill_comment, quoted
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import OperatorView, tuple_text
 
@@ -145,7 +145,7 @@ def _functional(package: Package, operator: OperatorView) -> str:
 
 def _long(statement: str) -> str:
     return "\n".join(
-        f"{line}  # noqa: E501" if len(line) > 120 and not line.rstrip().endswith("noqa: E501") else line
+        f"{line}  # noqa: E501" if len(line) > LINE and not line.rstrip().endswith("noqa: E501") else line
         for line in statement.split("\n")
     )
 

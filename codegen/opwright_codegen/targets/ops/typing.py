@@ -18,7 +18,7 @@ from opwright_codegen.targets.ops.methods import PythonOperator, methods_of, pyt
 from opwright_codegen.targets.ops.typed import Typed
 from opwright_codegen.views.annotations import result_fields
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import bracketed
+from opwright_codegen.views.layout import LINE, bracketed
 from opwright_codegen.views.names import BuiltinNames, is_word, returns_list
 from opwright_codegen.views.operators import NamespaceView, OperatorView, is_public
 
@@ -102,7 +102,7 @@ def index_context(view: NamespaceView) -> dict[str, object]:
     public = sorted(homes, key=_natural)
     private = {part: [name for name in public if name.startswith("_") and homes[name] == part] for part in view.parts}
     imports = [(part, [_imported(part, name) for name in names]) for part, names in sorted(private.items())]
-    is_long = any(len(line) > 120 for _, lines in imports for text in lines for line in text.splitlines())
+    is_long = any(len(line) > LINE for _, lines in imports for text in lines for line in text.splitlines())
     rules = ("E501", "F403", "F405") if is_long else ("F403", "F405")
     return {"public": public, "parts": imports, "kinds": list(view.parts), "noqa": ", ".join(rules)}
 
@@ -110,7 +110,7 @@ def index_context(view: NamespaceView) -> dict[str, object]:
 def _imported(part: str, name: str) -> str:
     """Return the import of a name that `*` leaves out, on as many lines as a formatter gives it."""
     line = f"from .{part} import {name} as {name}"
-    return line if len(line) <= 120 else f"from .{part} import (\n    {name} as {name},\n)"
+    return line if len(line) <= LINE else f"from .{part} import (\n    {name} as {name},\n)"
 
 
 def methods_context(view: NamespaceView) -> dict[str, object] | None:
