@@ -78,7 +78,7 @@ clean:  ## remove environments and whatever was built
 	rm -rf $(VENV) $(WITH_ORACLE) $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 $(INSTALLED): GROUPS := --group dev
-$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group doors
+$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group bindings
 $(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Opwright needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }

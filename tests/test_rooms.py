@@ -27,7 +27,7 @@ ROOMS = [
     ["abi", "tools"],
     ["facade"],
     ["nn", "array_api"],
-    ["doors"],
+    ["bindings"],
 ]
 # What is no package of its own: modules on the ground, what stands around the whole, and what is seen of it.
 GROUND = (

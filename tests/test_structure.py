@@ -42,7 +42,7 @@ ALLOWED = {
     "opwright_pytest": {"pytest", "opwright"},
 }
 # Frameworks, and the packages that import them.
-DOORS = {"dask": "opwright.doors.dask", "jax": "opwright.doors.jax", "torch": "opwright.doors.torch"}
+BINDINGS = {"dask": "opwright.bindings.dask", "jax": "opwright.bindings.jax", "torch": "opwright.bindings.torch"}
 LAZY = {
     "opwright": {"cupy", "dask", "jax", "torch", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_codegen": set(),
@@ -117,7 +117,7 @@ def test_packages_import_only_what_they_may(package: str) -> None:
                 continue
             if root == "sympy" and module in SYMPY:
                 continue
-            if root in DOORS and module.startswith(DOORS[root]):
+            if root in BINDINGS and module.startswith(BINDINGS[root]):
                 continue
             if root in BACKENDS and module != BACKENDS[root]:
                 wrong.append(f"{module} imports {target}")
@@ -141,7 +141,9 @@ def test_generated_code_imports_nothing_of_the_runtime_but_its_interface() -> No
     wrong = []
     for path in generated:
         for target, _ in imports(ast.parse(path.read_text(encoding="utf-8")), "opwright_aten.any"):
-            if target.partition(".")[0] == "opwright" and not target.startswith(("opwright.abi.", "opwright.doors.")):
+            if target.partition(".")[0] == "opwright" and not target.startswith(
+                ("opwright.abi.", "opwright.bindings.")
+            ):
                 wrong.append(f"{path.relative_to(ROOT)} imports {target}")
     assert wrong == []
 

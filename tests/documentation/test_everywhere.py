@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.output.doors import FRAMEWORKS
+from opwright_codegen.output.frameworks import FRAMEWORKS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "everywhere"
 (BLOCK,) = re.findall(r"^```sh\n(.*?)^```$", (EXAMPLE / "README.md").read_text(), re.DOTALL | re.MULTILINE)

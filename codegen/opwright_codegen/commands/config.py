@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
-from opwright_codegen.output.doors import FRAMEWORKS
+from opwright_codegen.output.frameworks import FRAMEWORKS
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Config", "find_config", "is_name", "read_config"]

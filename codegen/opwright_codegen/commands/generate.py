@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from opwright_codegen.derivatives.model import DerivativeSet
     from opwright_codegen.kernels.modules import KernelModules
     from opwright_codegen.read.model import OperatorSet
-    from opwright_codegen.targets.bindings.doors import LeftOut
+    from opwright_codegen.targets.bindings.frameworks import LeftOut
 
 __all__ = ["Job", "UsageError", "check", "generate", "job_of", "render_namespace"]
 
@@ -285,7 +285,7 @@ def render_namespace(
         gradients=gradient_modules(job),
         used=job.used_packages(),
         project=job.project,
-        doors=job.bindings,
+        frameworks=job.bindings,
         left_out=job.left_out,
         targets=job.targets,
     )

@@ -16,15 +16,15 @@ from opwright_codegen.bindings.family_calls import Family
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
-from opwright_codegen.output.doors import door_file
+from opwright_codegen.output.frameworks import module_file
 from opwright_codegen.output.templates import environment
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets import folders, package
-from opwright_codegen.targets.bindings.dask import DOOR as DASK
-from opwright_codegen.targets.bindings.doors import LeftOut, Package, given
-from opwright_codegen.targets.bindings.jax import DOOR as JAX
-from opwright_codegen.targets.bindings.torch import DOOR as TORCH
+from opwright_codegen.targets.bindings.dask import FRAMEWORK as DASK
+from opwright_codegen.targets.bindings.frameworks import LeftOut, Package, given
+from opwright_codegen.targets.bindings.jax import FRAMEWORK as JAX
+from opwright_codegen.targets.bindings.torch import FRAMEWORK as TORCH
 from opwright_codegen.targets.cuda import c as cuda_c
 from opwright_codegen.targets.cuda import index as cuda_index
 from opwright_codegen.targets.cuda import loops as cuda_loops
@@ -45,7 +45,7 @@ from opwright_codegen.views.operators import NamespaceView, namespace_view
 
 __all__ = ["names_of", "render", "render_meta", "render_operator"]
 
-DOORS = {"torch": TORCH, "dask": DASK, "jax": JAX}  # by framework, as `bindings` of [tool.opwright] names it
+TARGETS = {"torch": TORCH, "dask": DASK, "jax": JAX}  # by framework, as `bindings` of [tool.opwright] names it
 
 
 def render(
@@ -60,7 +60,7 @@ def render(
     used: Sequence[UsedPackage] = (),
     only: Collection[str] | None = None,
     project: Path | None = None,
-    doors: Sequence[str] = (),
+    frameworks: Sequence[str] = (),
     left_out: list[LeftOut] | None = None,
     targets: set[str] | None = None,
 ) -> dict[str, str]:
@@ -70,7 +70,7 @@ def render(
     `used`: packages of other operators that formulas may call.
     `strict`: a kernel that no module has is an error, else it is left unbound. `only`: names of files, or their stems;
     empty or None means all. `project`: the folder that generated files give paths of schemas from, which else are names
-    alone. `doors`: frameworks that the operators are given to; what they cannot take is added to `left_out`. The names
+    alone. `frameworks`: who the operators are given to; what they cannot take is added to `left_out`. The names
     that `only` could have said are added to `targets`.
     Raises SchemaErrors for formulas and kernels that cannot be.
     """
@@ -88,14 +88,14 @@ def render(
     parts = parts_of(view, bindings, recordings, rules_found, found_families)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
-    known |= {"py.typed", *(door_file(package, framework).removeprefix("../") for framework in doors)}
+    known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in frameworks)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
         *_of_package(view, parts, skipped, call_types),
         *_of_parts(parts, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
-        *(_of_jax(view, bindings, namespace) if "jax" in doors else ()),
+        *(_of_jax(view, bindings, namespace) if "jax" in frameworks else ()),
     ):
         known.add(name)
         if _is_wanted(name, only):
@@ -107,10 +107,10 @@ def render(
                 found[name] = environment().get_template(template).render({**shared, **values})
     found = _with_folders(found, _header(view), namespace)
     told = _told(view, operators, bindings, found_families, derivatives)
-    for framework in doors:
-        name = door_file(package, framework)
+    for framework in frameworks:
+        name = module_file(package, framework)
         if _is_wanted(name.removeprefix("../"), only):
-            found[name] = _door(framework, told, [] if left_out is None else left_out)
+            found[name] = _module_of(framework, told, [] if left_out is None else left_out)
     return dict(sorted(found.items()))
 
 
@@ -121,20 +121,20 @@ def _told(
     families: Mapping[str, Family],
     derivatives: DerivativeSet | None,
 ) -> Package:
-    """Return what doors are told of a package."""
+    """Return what bindings are told of a package."""
     composed = with_composed(view, bindings, families)
     cut = with_composed(view, bindings, blocks(operators, bindings, composed))
     return Package(view, bindings, composed, cut, derivatives)
 
 
-def _door(framework: str, told: Package, left_out: list[LeftOut]) -> str:
+def _module_of(framework: str, told: Package, left_out: list[LeftOut]) -> str:
     """Return the module that gives the operators of a package to a framework; add what it cannot take."""
-    door = DOORS[framework]
-    taken, others = given(told, framework, door)
+    target = TARGETS[framework]
+    taken, others = given(told, framework, target)
     left_out += others
-    shown = door.context(told, taken, others)
+    shown = target.context(told, taken, others)
     shared = {"header": _header(told.view), "namespace": told.view.namespace}
-    return environment().get_template(door.template).render({**shared, **shown})
+    return environment().get_template(target.template).render({**shared, **shown})
 
 
 def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> str:

@@ -19,7 +19,7 @@ from importlib.util import cache_from_source
 from pathlib import Path, PurePosixPath
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.output.doors import framework_of, located
+from opwright_codegen.output.frameworks import framework_of, located
 
 __all__ = ["MANIFEST", "Changes", "compare", "content_hash", "depfile", "locked", "manifest_names", "replace_file"]
 

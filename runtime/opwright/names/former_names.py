@@ -37,6 +37,7 @@ _RENAMED: Final = {
     "dispatch_errors": "dispatch.errors",
     "dispatch_table": "dispatch.precedence",
     "dispatcher": "dispatch.operator",
+    "doors": "bindings",
     "interop": "methods.exchange",
     "metadata": "plans.plan",
     "ops_namespace": "dispatch.namespaces",

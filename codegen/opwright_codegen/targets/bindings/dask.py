@@ -1,7 +1,7 @@
 """`NAME_dask.py`: the operators of a package as functions on Dask's arrays.
 
 What is written down is which dimensions are cut into blocks: the families of `blocks`, `batch` and `meta`. The runtime
-(`opwright.doors.dask`) builds the graphs.
+(`opwright.bindings.dask`) builds the graphs.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from opwright_codegen.bindings.family_calls import At, Family, Value
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.schema.types import BaseType, OptionalType
-from opwright_codegen.targets.bindings.doors import Door, LeftOut, Package
+from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package
 from opwright_codegen.views.imports import words_in
 from opwright_codegen.views.layout import bracketed, fill_comment, quoted
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import OperatorView, tuple_text
 
-__all__ = ["DOOR"]
+__all__ = ["FRAMEWORK"]
 
-_TEMPLATE = "door_dask.py.j2"
+_TEMPLATE = "binding_dask.py.j2"
 _FAMILIES = frozenset(("Along", "Elementwise", "Everything", "Folded", "Leading", "Product", "Reducing", "Windows"))
-_RESERVED = (*sorted(_FAMILIES), "At", "annotations", "door", "open_door")
+_RESERVED = (*sorted(_FAMILIES), "At", "annotations", "binding", "open_binding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
     return {
         "package": package.view.package,
         "blocks": blocks,
-        "names": [*sorted(words & {*_FAMILIES, "At"}), "open_door"],
+        "names": [*sorted(words & {*_FAMILIES, "At"}), "open_binding"],
         "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
     }
 
@@ -84,7 +84,7 @@ def _block(package: Package, name: str, variable: str, operators: Sequence[Opera
         for each in operators
     ]
     families = bracketed("{", items, "}", 4, 1)
-    statement = bracketed(f"{variable} = door.function(", [quoted(name), families], ")")
+    statement = bracketed(f"{variable} = binding.function(", [quoted(name), families], ")")
     return _Block(tuple([fill_comment(each.declaration) for each in operators]), statement)
 
 
@@ -103,4 +103,4 @@ def _value(value: Value) -> str:
     return tuple_text([_value(each) for each in value]) if isinstance(value, Sequence) else repr(value)
 
 
-DOOR = Door(_TEMPLATE, _refusal, _context)
+FRAMEWORK = Framework(_TEMPLATE, _refusal, _context)

@@ -1,7 +1,7 @@
 """`NAME_jax.py`: the operators of a package as functions of JAX's arrays.
 
-What is written down is which operators there are, and which of them C serves. The runtime (`opwright.doors.jax`) finds
-out shapes by fakes, and derivatives and batches by the package's own formulas and rules.
+What is written down is which operators there are, and which of them C serves. The runtime (`opwright.bindings.jax`)
+finds out shapes by fakes, and derivatives and batches by the package's own formulas and rules.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.schema.types import BaseType
-from opwright_codegen.targets.bindings.doors import Door, LeftOut, Package
+from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package
 from opwright_codegen.targets.native.jax import native_call, native_library
 from opwright_codegen.views.imports import words_in
 from opwright_codegen.views.layout import bracketed, fill_comment, quoted
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import OperatorView, tuple_text
 
-__all__ = ["DOOR"]
+__all__ = ["FRAMEWORK"]
 
-_TEMPLATE = "door_jax.py.j2"
-_RESERVED = ("Kernel", "Loop", "annotations", "door", "open_door")
+_TEMPLATE = "binding_jax.py.j2"
+_RESERVED = ("Kernel", "Loop", "annotations", "binding", "open_binding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
     library = native_library(package.bindings, package.view.namespace) if words & {"Kernel", "Loop"} else None
     opened = [quoted(package.view.namespace), quoted(package.view.package), "__name__", *map(quoted, library or ())]
     return {
-        "names": [*sorted(words & {"Kernel", "Loop"}), "open_door"],
-        "opened": bracketed("door = open_door(", opened, ")"),
+        "names": [*sorted(words & {"Kernel", "Loop"}), "open_binding"],
+        "opened": bracketed("binding = open_binding(", opened, ")"),
         "blocks": blocks,
         "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
     }
@@ -74,7 +74,7 @@ def _block(package: Package, name: str, variable: str, operators: Sequence[Opera
     constant = [quoted(overload) for overload, each in named.items() if _is_constant(package, each)]
     if constant:
         items.append(f"constant={tuple_text(constant)}")
-    statement = bracketed(f"{variable} = door.function(", items, ")")
+    statement = bracketed(f"{variable} = binding.function(", items, ")")
     return _Block(tuple([fill_comment(each.declaration) for each in operators]), statement)
 
 
@@ -90,4 +90,4 @@ def _native(package: Package, operator: OperatorView) -> str | None:
     return native_call(on_cpu[0], operator.schema) if on_cpu else None
 
 
-DOOR = Door(_TEMPLATE, _refusal, _context)
+FRAMEWORK = Framework(_TEMPLATE, _refusal, _context)

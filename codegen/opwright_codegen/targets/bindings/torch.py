@@ -1,6 +1,6 @@
 """`NAME_torch.py`: the operators of a package as PyTorch's, defined with torch.library.
 
-Kernels and fakes are those of the package, which the runtime (`opwright.doors.torch`) calls on PyTorch's tensors.
+Kernels and fakes are those of the package, which the runtime (`opwright.bindings.torch`) calls on PyTorch's tensors.
 Gradients are formulas over `torch.ops`, so that PyTorch traces and differentiates them; an operator whose gradient is a
 Python function of the project has an operator of its own for it.
 """
@@ -14,16 +14,16 @@ from opwright_codegen.bindings.family_calls import Family, Value
 from opwright_codegen.read.model import RESIZING
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.schema.types import BaseType
-from opwright_codegen.targets.bindings.doors import Door, LeftOut, Package
+from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package
 from opwright_codegen.targets.bindings.torch_gradients import GradientBuilder, GradientView
 from opwright_codegen.views.imports import words_in
 from opwright_codegen.views.layout import LINE, bracketed, fill_comment, quoted
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import OperatorView, tuple_text
 
-__all__ = ["DOOR"]
+__all__ = ["FRAMEWORK"]
 
-_TEMPLATE = "door_torch.py.j2"
+_TEMPLATE = "binding_torch.py.j2"
 _OWN_NAMESPACES = ("aten", "prim", "prims", "quantized", "onednn", "mkldnn")
 _TYPES = frozenset(
     ("Tensor", "int", "SymInt", "float", "bool", "str", "Scalar", "ScalarType", "Layout", "Device", "MemoryFormat",
@@ -35,9 +35,9 @@ _RESERVED = (
     "Any",
     "annotations",
     "aten",
-    "door",
+    "binding",
     "math",
-    "open_door",
+    "open_binding",
     "own",
     "torch",
 )
@@ -105,7 +105,7 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
     return {
         "package": package.view.package,
         "blocks": blocks,
-        "names": [*sorted(words & _FAMILIES), "open_door", *(["torch"] if words & {"torch", "aten", "own"} else [])],
+        "names": [*sorted(words & _FAMILIES), "open_binding", *(["torch"] if words & {"torch", "aten", "own"} else [])],
         "uses_math": "math" in words,
         "uses_any": any(block.gradient is not None and block.gradient.statements for block in blocks),
         "spaces": [name for name in ("aten", "own") if name in words],
@@ -124,7 +124,7 @@ def _block(package: Package, operator: OperatorView, name: str, builder: Gradien
     functional = _functional(package, operator)
     if functional:
         arguments.append(f"functional={quoted(functional)}")
-    defined = bracketed("door.define(", arguments, ")")
+    defined = bracketed("binding.define(", arguments, ")")
     return _Block(fill_comment(operator.declaration), _long(defined), builder.gradient(operator, name))
 
 
@@ -167,4 +167,4 @@ def _value(value: Value) -> str:
     return tuple_text([_value(each) for each in value]) if isinstance(value, Sequence) else repr(value)
 
 
-DOOR = Door(_TEMPLATE, _refusal, _context)
+FRAMEWORK = Framework(_TEMPLATE, _refusal, _context)

@@ -2,7 +2,7 @@
 
 Two functions an operator: what is kept of a call, and the gradients from that. A formula that calls a function of the
 project, or an operator that PyTorch does not have, is Python over our tensors: PyTorch then calls an operator that
-computes the gradient as we do (`opwright.doors.torch.opaque`). So it is with operators that are composed of others.
+computes the gradient as we do (`opwright.bindings.torch.opaque`). So it is with operators that are composed of others.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from opwright_codegen.formula.ast import (
 )
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.schema.model import SchemaKind
-from opwright_codegen.targets.bindings.doors import Package
+from opwright_codegen.targets.bindings.frameworks import Package
 from opwright_codegen.views.layout import LINE, bracketed, formula_lines, quoted
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import OperatorView, signature, tuple_text
 
 __all__ = ["GradientBuilder", "GradientView"]
 
-_TAKEN = ("Any", "aten", "door", "grad", "grads", "len", "list", "math", "needs", "own", "torch", "tuple")
+_TAKEN = ("Any", "aten", "binding", "grad", "grads", "len", "list", "math", "needs", "own", "torch", "tuple")
 _PYTORCHS = "opwright_aten"  # the package whose operators PyTorch has, under the same names
 
 
@@ -66,7 +66,7 @@ class GradientBuilder:
             inputs = [a.name for a in operator.schema.positional if a.type.is_tensor_like]
             if not is_composed or not inputs:
                 return None
-            return GradientView((), bracketed("door.opaque_gradient(", [quoted(full), _names(inputs)], ")"))
+            return GradientView((), bracketed("binding.opaque_gradient(", [quoted(full), _names(inputs)], ")"))
         if not entry.derivatives or not entry.differentiable_outputs:
             return None
         positional = {a.name for a in operator.schema.positional}
@@ -75,7 +75,7 @@ class GradientBuilder:
         if all(self._is_spelled(derivative) for derivative in entry.derivatives) and entry.condition is None:
             return _Formulas(operator, entry, name, full, self._calls).view()
         return GradientView(
-            (), bracketed("door.opaque_gradient(", [quoted(full), _names(entry.differentiable_inputs)], ")")
+            (), bracketed("binding.opaque_gradient(", [quoted(full), _names(entry.differentiable_inputs)], ")")
         )
 
     def _is_spelled(self, derivative: Derivative) -> bool:
@@ -144,7 +144,7 @@ class _Formulas:
         arguments = [quoted(self._full), kept, backward, f"of={_names(self._entry.differentiable_inputs)}"]
         if len(self._schema.returns) > 1:
             arguments.append(f"outputs={tuple_text([str(place) for place in self._entry.differentiable_outputs])}")
-        return GradientView(tuple(statements), bracketed("door.gradient(", arguments, ")"))
+        return GradientView(tuple(statements), bracketed("binding.gradient(", arguments, ")"))
 
     def _kept_function(self, name: str) -> list[str]:
         parameters = [f"{self._own[each]}: Any" for each in self._own]

@@ -1,0 +1,33 @@
+"""Operators for Dask: what modules that `bindings = ["dask"]` writes import."""
+
+from __future__ import annotations
+
+from opwright.bindings.frameworks import FrameworkMissing
+
+try:
+    import dask.array as _array  # noqa: F401
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "dask":
+        raise
+    raise FrameworkMissing("Dask", "dask[array]") from None
+
+from opwright.bindings.dask.binding import Binding, Function, open_binding
+from opwright.bindings.dask.families import Along, Elementwise, Everything, Folded, Leading, Product, Reducing
+from opwright.bindings.dask.spans import At, Windows
+
+__all__ = [
+    "Along",
+    "At",
+    "Binding",
+    "Elementwise",
+    "Everything",
+    "Folded",
+    "Function",
+    "Leading",
+    "Product",
+    "Reducing",
+    "Windows",
+    "open_binding",
+]
+
+open_door = open_binding  # its name in modules that were generated before

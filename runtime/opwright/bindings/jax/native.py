@@ -1,0 +1,239 @@
+"""Operators that C serves within JAX's compiled programs: `jax.ffi` calls of the library that `opwright build` made.
+
+A call is emitted where C takes the operands as they are; to all else the answer is None, and Python is called back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot
+from opwright.plans.native_arguments import NativeArgument
+
+__all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "serve"]
+
+
+class Library:
+    """The library that has the handlers of one package. Without it, `problem` says what is wrong."""
+
+    def __init__(self, path: Path, digest: str) -> None:
+        self._path = path
+        self._digest = digest
+        self._names: dict[str, str] = {}
+        self._loaded: ctypes.CDLL | None = None
+        self.problem = "its library for JAX has not been built: run `opwright build`"
+        if not path.is_file():
+            return
+        name = path.name.partition(".")[0]
+        try:
+            loaded = ctypes.CDLL(str(path))
+            told = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(loaded, f"{name}_digest")))
+            version = tuple((ctypes.c_int * 2).in_dll(loaded, f"{name}_version"))
+        except (OSError, ValueError) as error:
+            self.problem = f"its library for JAX cannot be loaded ({error}): run `opwright build`"
+            return
+        if told != digest.encode():
+            self.problem = "its library for JAX was built from other schemas: run `opwright build`"
+        elif version > (known := _interface()):
+            here, there = [".".join(map(str, each)) for each in (known, version)]
+            self.problem = f"its library is for XLA's interface {there}, and JAX has {here}: run `opwright build`"
+        else:
+            self._loaded, self.problem = loaded, ""
+
+    def target(self, symbol: str) -> str:
+        """Return the name that JAX knows a handler by."""
+        name = self._names.get(symbol)
+        if name is None:
+            name = f"{self._path.parent.parent.name}.{symbol}.{self._digest}"
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(self._loaded, symbol)), platform="cpu")
+            self._names[symbol] = name
+        return name
+
+
+def _interface() -> tuple[int, int]:
+    """Return the version of XLA's interface that JAX has, as its header says it."""
+    text = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
+    major, minor = [re.search(rf"#define XLA_FFI_API_{part} (\d+)", text) for part in ("MAJOR", "MINOR")]
+    return (int(major[1]), int(minor[1])) if major and minor else (0, 0)
+
+
+class Loop:
+    """The loops of an expression. `tensors` are the positions of its operands, which broadcast; `numbers` gives what it
+    computes of other arguments; `result` is the dtype of results, '' for that of operands."""
+
+    def __init__(
+        self,
+        symbol: str,
+        tensors: Sequence[int],
+        dtypes: Sequence[str],
+        result: str,
+        numbers: Callable[[Sequence[Any]], tuple[Any, ...]] = lambda given: (),
+    ) -> None:
+        self.symbol = symbol
+        self.broadcasts = True
+        self._tensors = tensors
+        self._dtypes = [_dtype(each) for each in dtypes]
+        self._result = result
+        self._numbers = numbers
+
+    def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
+        """Return JAX's arrays of the results; None where no loop takes the operands."""
+        given = [operands[slot.place] for slot in (call.values[place] for place in self._tensors)]
+        dtype = np.dtype(given[0].dtype)
+        ((shape, wanted),) = results
+        if dtype not in self._dtypes or any(each.dtype != dtype for each in given):
+            return None
+        if wanted != (_dtype(self._result) if self._result else dtype):
+            return None
+        if shape != np.broadcast_shapes(*[each.shape for each in given]) or len(shape) > 64:
+            return None
+        words = [_words(number, dtype) for number in self._numbers(call.values)]
+        if None in words:
+            return None
+        told = {"numbers": np.array(words, np.int64).reshape(-1)} if words else {}
+        described = jax.ShapeDtypeStruct(shape, wanted)
+        return [jax.ffi.ffi_call(library.target(self.symbol), described)(*given, **told)]
+
+
+class Kernel:
+    """A C kernel: `places` are the positions of its `arguments` in the operator's."""
+
+    def __init__(
+        self,
+        symbol: str,
+        convention: str,
+        places: Sequence[int],
+        arguments: Sequence[str],
+        dtypes: Sequence[str],
+        results: Sequence[str],
+    ) -> None:
+        self.symbol = symbol
+        self.broadcasts = convention == "elementwise"
+        self._arguments = list(zip(places, map(NativeArgument, arguments), strict=True))
+        self._dtypes = [np.dtype(each) for each in dtypes]
+        self._results = [np.dtype(each) if each else None for each in results]
+
+    def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
+        """Return JAX's arrays of the results; None where no function takes the operands."""
+        arrays = {
+            number: operands[call.values[place].place]
+            for number, (place, argument) in enumerate(self._arguments)
+            if argument.is_array and isinstance(call.values[place], Slot)
+        }
+        dtype = self._dtype_of(arrays)
+        if dtype is None or [own or dtype for own in self._results] != [wanted for _, wanted in results]:
+            return None
+        given = list(arrays.values())
+        if self.broadcasts:
+            given = [jax.numpy.broadcast_to(each, results[0][0]) for each in given]
+        told = {"there": np.array([sum(1 << number for number in arrays)], np.int64)}
+        for number, (place, argument) in enumerate(self._arguments):
+            if not argument.is_array:
+                attribute = _attribute(argument.value(call.values[place], dtype), argument, dtype)
+                if attribute is not None:
+                    told[f"a{number}"] = attribute
+        described = [jax.ShapeDtypeStruct(*form) for form in results]
+        return list(jax.ffi.ffi_call(library.target(self.symbol), described)(*given, **told))
+
+    def _dtype_of(self, arrays: dict[int, Any]) -> Any:
+        """Return the dtype of the function that takes the arrays as they are; None where none does."""
+        found = {np.dtype(each.dtype) for n, each in arrays.items() if self._arguments[n][1].dtype is None}
+        fixed = all(
+            each.dtype == self._arguments[number][1].dtype
+            for number, each in arrays.items()
+            if self._arguments[number][1].dtype is not None
+        )
+        return found.pop() if fixed and len(found) == 1 and found <= set(self._dtypes) else None
+
+
+_served: dict[str, tuple[Loop | Kernel, Library]] = {}
+
+
+def serve(operator: str, native: Loop | Kernel, library: Library) -> None:
+    """Have the library serve an operator."""
+    if not library.problem:
+        _served[operator] = native, library
+
+
+def is_native(program: Program) -> bool:
+    """Whether C may serve a program."""
+    while isinstance(program, Batch):
+        program = program.base
+    return isinstance(program, Call) and program.operator in _served
+
+
+def native_call(program: Program, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
+    """Return what C computes, as JAX's arrays; None where it does not take the operands as they are."""
+    if not is_native(program):
+        return None
+    levels = []
+    while isinstance(program, Batch):
+        levels.append(program.dims)
+        program = program.base
+    assert isinstance(program, Call)
+    native, library = _served[program.operator]
+    if levels and not native.broadcasts:
+        return None
+    rank = len(results[0][0]) - len(levels)
+    given = [_aligned(each, [dims[place] for dims in levels], rank) for place, each in enumerate(operands)]
+    found: list[Any] | None = native.emitted(library, program, given, results)
+    return found
+
+
+def _aligned(operand: Any, dims: Sequence[int | None], rank: int) -> Any:
+    """Return an operand with its batches first, and sizes of 1 before those of a sample, so that samples broadcast as
+    they would alone. `dims` are the dimensions of batches, the outermost first; `rank` is that of a sample's result."""
+    sizes: list[int] = []
+    there = 0
+    for dim in dims:
+        sizes.append(1 if dim is None else operand.shape[there + dim])
+        if dim is not None:
+            operand = jax.numpy.moveaxis(operand, there + dim, there)
+            there += 1
+    own = operand.shape[there:]
+    return operand.reshape(*sizes, *[1] * (rank - len(own)), *own) if there else operand
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    return np.dtype(jax.numpy.bfloat16) if name == "bfloat16" else np.dtype(name)
+
+
+def _words(number: Any, dtype: np.dtype[Any]) -> tuple[int, int] | None:
+    """Return a number of a loop as the 16 bytes that C reads; None where the dtype does not hold it."""
+    memory = np.zeros(2, np.int64)
+    if dtype.kind in "biu":
+        if not isinstance(number, int) or (dtype.kind == "b" and not isinstance(number, bool)):
+            return None
+        least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if not least <= number <= most:
+            return None
+        memory[0] = number - (1 << 64) * (number >= 1 << 63)
+    elif isinstance(number, complex):
+        if dtype.kind != "c":
+            return None
+        memory.view(np.float64)[:] = number.real, number.imag
+    else:
+        memory.view(np.float64)[0] = number
+    return int(memory[0]), int(memory[1])
+
+
+def _attribute(value: Any, argument: NativeArgument, dtype: np.dtype[Any]) -> Any:
+    """Return an argument that is no array as an array; None for what is missing, and for an empty list."""
+    if value is None or (argument.is_list and not len(value)):
+        return None
+    if argument.is_list:
+        return value.view(np.uint8) if value.dtype == np.bool_ else value
+    if argument.sort == "scalar":
+        held = np.zeros(16, np.uint8)
+        held[: dtype.itemsize] = np.array([value], dtype).view(np.uint8)
+        return held.view(np.int64)
+    if argument.sort == "text":
+        return np.frombuffer(value.encode() + b"\0", np.uint8)
+    return np.array([value], {"float": np.float64, "int": np.int64, "bool": np.uint8}[argument.sort])

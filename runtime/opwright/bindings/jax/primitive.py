@@ -1,0 +1,134 @@
+"""The primitive of JAX that all operators are: how it is computed, differentiated, transposed and batched.
+
+Note [One primitive]
+`jax.custom_jvp` has no rule of its own for gradients, `jax.custom_vjp` none for tangents, and what joins them
+(`linear_call`) cannot be batched. A primitive has all three, of any order and in any nesting: each rule binds the
+primitive again, with another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from opwright.bindings.jax.native import is_native, native_call
+from opwright.bindings.jax.programs import Batch, Form, Program, Tangents, Transposed, linear
+from opwright.bindings.jax.values import array_of, kept_dtype, tensor_of
+
+__all__ = ["bind"]
+
+_primitive = Primitive("opwright")
+_primitive.multiple_results = True
+
+
+def bind(program: Program, operands: Sequence[Any]) -> list[Any]:
+    """Return what a program gives for JAX's arrays, traced ones or not."""
+    found: list[Any] = _primitive.bind(*operands, program=program)
+    return found
+
+
+def _forms(values: Sequence[Any]) -> list[Form]:
+    return [(tuple(each.shape), np.dtype(each.dtype)) for each in values]
+
+
+def _results(program: Program, values: Sequence[Any]) -> list[Form]:
+    """Return what results look like: without 64 bits where JAX has none."""
+    return [(shape, kept_dtype(dtype)) for shape, dtype in program.forms(_forms(values))]
+
+
+def _abstract(*avals: Any, program: Program) -> list[Any]:
+    return [jax.core.ShapedArray(shape, dtype) for shape, dtype in _results(program, avals)]
+
+
+def _on_host(program: Program, wanted: Sequence[Form], *arrays: Any) -> tuple[Any, ...]:
+    """Return the results as arrays of NumPy: what JAX calls back."""
+    if any(0 in shape for shape, _ in wanted) and isinstance(program, Batch) and program.size == 0:
+        return tuple([np.empty(shape, dtype) for shape, dtype in wanted])
+    found = program.run([tensor_of(each) for each in arrays])
+    return tuple([array_of(each, *form) for each, form in zip(found, wanted, strict=True)])
+
+
+def _traced(*operands: Any, program: Program) -> list[Any]:
+    wanted = _results(program, operands)
+    described = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in wanted]
+    return list(jax.pure_callback(partial(_on_host, program, wanted), described, *operands))
+
+
+def _traced_on_cpu(*operands: Any, program: Program) -> list[Any]:
+    found = native_call(program, operands, _results(program, operands))
+    return _traced(*operands, program=program) if found is None else found
+
+
+@lru_cache(maxsize=4096)
+def _compiled(program: Program) -> Any:
+    return jax.jit(lambda *operands: _primitive.bind(*operands, program=program))
+
+
+def _computed(*operands: Any, program: Program) -> list[Any]:
+    """Return the results outside of compiled programs: Python computes them, if C does not, on one device."""
+    kept = {device for each in operands if getattr(each, "committed", False) for device in each.devices()}
+    if is_native(program) or len(kept) > 1:
+        return list(_compiled(program)(*operands))
+    made = _on_host(program, _results(program, operands), *operands)
+    return [jax.device_put(each, *kept) for each in made]
+
+
+def _tangents(primals: Sequence[Any], tangents: Sequence[Any], program: Program) -> tuple[list[Any], list[Any]]:
+    results = bind(program, primals)
+    found = [ad.Zero(jax.typeof(each).to_tangent_aval()) for each in results]
+    places = [place for place, each in enumerate(tangents) if not isinstance(each, ad.Zero)]
+    of = [place for place, each in enumerate(results) if jax.numpy.issubdtype(each.dtype, jax.numpy.inexact)]
+    if places and of:
+        derived, kept = linear(program, len(primals), places, of)
+        operands = [*[primals[place] for place in kept], *[tangents[place] for place in places]]
+        for place, tangent in zip(of, bind(derived, operands), strict=True):
+            found[place] = tangent
+    return results, found
+
+
+def _transposed(cotangents: Sequence[Any], *operands: Any, program: Any) -> list[Any]:
+    """Return the cotangents of what a program is linear in: the last operands of a derivative, or of a batch of one."""
+    primals = [each for each in operands if not ad.is_undefined_primal(each)]
+    given = [place for place, each in enumerate(cotangents) if not isinstance(each, ad.Zero)]
+    if not given:
+        return [None] * len(operands)
+    return [*[None] * len(primals), *_pulled(program, primals, given, [cotangents[place] for place in given])]
+
+
+def _pulled(program: Any, primals: Sequence[Any], given: Sequence[int], cotangents: Sequence[Any]) -> list[Any]:
+    """Return the cotangents of linear operands, for those of the results at `given`."""
+    if isinstance(program, Batch):
+        dims, own = program.dims[: len(primals)], program.dims[len(primals) :]
+        pulled = jax.vmap(lambda primals, grads: _pulled(program.base, primals, given, grads), in_axes=(list(dims), 0))
+        found = pulled(list(primals), list(cotangents))
+        return [
+            each.sum(0) if dim is None else jax.numpy.moveaxis(each, 0, dim)
+            for each, dim in zip(found, own, strict=True)
+        ]
+    assert isinstance(program, (Tangents, Transposed)) and len(primals) == program.count
+    if isinstance(program, Tangents):
+        other: Program = program.transposed(program.by, [program.of[place] for place in given])
+    else:
+        other = program.transposed([program.by[place] for place in given], program.of)
+    return bind(other, [*primals, *cotangents])
+
+
+def _batched(operands: Sequence[Any], dims: Sequence[Any], program: Program) -> tuple[list[Any], list[int]]:
+    (size, *_) = [each.shape[dim] for each, dim in zip(operands, dims, strict=True) if dim is not None]
+    found = bind(Batch(program, tuple(dims), size), operands)
+    return found, [0] * len(found)
+
+
+_primitive.def_impl(_computed)
+_primitive.def_abstract_eval(_abstract)
+mlir.register_lowering(_primitive, mlir.lower_fun(_traced, multiple_results=True))
+mlir.register_lowering(_primitive, mlir.lower_fun(_traced_on_cpu, multiple_results=True), platform="cpu")
+ad.primitive_jvps[_primitive] = _tangents
+ad.primitive_transposes[_primitive] = _transposed
+batching.primitive_batchers[_primitive] = _batched

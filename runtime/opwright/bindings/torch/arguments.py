@@ -1,0 +1,85 @@
+"""The arguments of one operator as PyTorch passes them, made ours: all of them, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from opwright.bindings.torch.values import our_value
+from opwright.dispatch.operator import Operator
+
+__all__ = ["Arguments"]
+
+
+class Arguments:
+    """The arguments of an operator. PyTorch leaves out arguments that are at their defaults: they are filled in.
+
+    `tensors` are the places of tensors, `lists` those of lists of them; `written` of what is written to.
+    `have_lists`: lists of tensors are taken or returned, which PyTorch's own loop over samples does not know.
+    `may_have_rules`: PyTorch registers no rule for `vmap` where tensors are given by keyword.
+    """
+
+    __slots__ = (
+        "_converters",
+        "_count",
+        "_defaults",
+        "_places",
+        "have_lists",
+        "lists",
+        "may_have_rules",
+        "names",
+        "operator",
+        "tensors",
+        "written",
+    )
+
+    def __init__(self, operator: Operator, schema: torch.FunctionSchema) -> None:
+        self.operator = operator
+        given = [str(each.real_type) for each in schema.arguments]
+        self.names = [each.name for each in schema.arguments]
+        self._places = {name: place for place, name in enumerate(self.names)}
+        self._count = len(given)
+        self._defaults = tuple([each.default_value for each in schema.arguments])
+        self.tensors = tuple([place for place, each in enumerate(given) if each in ("Tensor", "Optional[Tensor]")])
+        self.lists = tuple([place for place, each in enumerate(given) if "List[" in each and "Tensor" in each])
+        self.written = tuple(
+            [place for place, each in enumerate(schema.arguments) if each.alias_info and each.alias_info.is_write]
+        )
+        tensors = {*self.tensors, *self.lists}
+        self.have_lists = bool(self.lists) or any("List[" in str(each.type) for each in schema.returns)
+        self.may_have_rules = not any(schema.arguments[place].kwarg_only for place in tensors)
+        self._converters = tuple(
+            [(place, _converter(operator, place, each)) for place, each in enumerate(given) if place not in tensors]
+        )
+
+    def filled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Return all arguments, as PyTorch has them."""
+        values = [*args, *self._defaults[len(args) :]]
+        for name, value in kwargs.items():
+            values[self._places[name]] = value
+        return values
+
+    def ours(self, values: list[Any], tensor: Callable[[Any], Any], number: Callable[[Any], Any] | None = None) -> None:
+        """Make arguments ours, in their places: tensors by `tensor`, and numbers by `number` first."""
+        for place in self.tensors:
+            if values[place] is not None:
+                values[place] = tensor(values[place])
+        for place in self.lists:
+            if values[place] is not None:
+                values[place] = [None if each is None else tensor(each) for each in values[place]]
+        for place, convert in self._converters:
+            value = values[place]
+            if number is not None:
+                value = [number(each) for each in value] if isinstance(value, (list, tuple)) else number(value)
+            values[place] = convert(value)
+
+
+def _converter(operator: Operator, place: int, type_name: str) -> Callable[[Any], Any]:
+    theirs = our_value(type_name)
+
+    def convert(value: Any) -> Any:
+        return operator.convert(place, value if theirs is None else theirs(value))
+
+    return convert

@@ -1,0 +1,209 @@
+"""Rules for `torch.vmap`, by the part that arguments play: the same families as our own `vmap` has.
+
+An operator without one is called for each sample by PyTorch itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+
+from opwright.bindings.torch.arguments import Arguments
+from opwright.bindings.torch.samples import Batch, Rule
+
+__all__ = ["Along", "Elementwise", "Everything", "Family", "Reducing"]
+
+
+class Family(Protocol):
+    """A family of operators that are batched alike."""
+
+    def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
+        """Return the rule `(info, in_dims, *args, **kwargs)` of one operator."""
+
+
+class Elementwise:
+    """The family of operators whose operands, at these positions, broadcast with each other.
+
+    `onto_first`: the others broadcast to the first one's shape. `masks` are operands whose dtype does not count.
+    """
+
+    def __init__(self, *operands: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
+        self.operands = operands
+        self.promoted = () if onto_first else tuple([each for each in operands if each not in masks])
+        self.onto_first = onto_first
+
+    def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
+        """Return the rule: sizes of 1 stand behind the batch, so that samples broadcast as they would alone."""
+
+        def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            batch = Batch(info, in_dims, args, kwargs, arguments)
+            self._align(batch)
+            return batch.called(overload)
+
+        return rule
+
+    def _align(self, batch: Batch) -> None:
+        """Put sizes of 1 behind the batch of operands."""
+        operands = [place for place in self.operands if isinstance(batch.values[place], torch.Tensor)]
+        self._promote(batch, [place for place in operands if place in self.promoted])
+        most = max(batch.rank(place) for place in operands)
+        for place in operands:
+            if self.onto_first and place == self.operands[0]:
+                batch.values[place] = batch.expanded(place)
+            elif batch.dims[place] is not None:
+                batch.values[place] = batch.padded(place, most)
+
+    @staticmethod
+    def _promote(batch: Batch, places: Sequence[int]) -> None:
+        """Cast operands as samples are promoted: one without dimensions gives way, and its batch would not."""
+        values = [batch.values[place] for place in places]
+        if len({value.dtype for value in values}) < 2 or all(batch.rank(place) for place in places):
+            return
+        samples = [value if dim is None else value.select(dim, 0) for value, dim in batch.of(places)]
+        dtype = samples[0].dtype
+        dtype = _promoted(samples) if len(samples) > 1 else dtype
+        for place in places:
+            batch.values[place] = batch.values[place].to(dtype)
+
+
+class Reducing(Elementwise):
+    """The family of losses: elementwise, and then reduced as the number at `reduction` says: a mean (1), a sum (2)."""
+
+    def __init__(self, *operands: int, reduction: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
+        super().__init__(*operands, masks=masks, onto_first=onto_first)
+        self.reduction = reduction
+
+    def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
+        """Return the rule: the elementwise loss of all samples, reduced for each."""
+
+        def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            batch = Batch(info, in_dims, args, kwargs, arguments)
+            reduction, batch.values[self.reduction] = batch.values[self.reduction], 0
+            self._align(batch)
+            losses, _ = batch.called(overload)
+            if reduction and losses.dim() > 1:
+                losses = losses.flatten(1)
+                losses = losses.mean(1) if reduction == 1 else losses.sum(1, dtype=losses.dtype)
+            return losses, 0
+
+        return rule
+
+
+def _promoted(samples: Sequence[torch.Tensor]) -> torch.dtype:
+    with_dims = [each.new_empty(1, device="meta") for each in samples if each.dim()]
+    without = [each.new_empty((), device="meta") for each in samples if not each.dim()]
+    found = [*with_dims, *without]
+    result = found[0]
+    for each in found[1:]:
+        result = torch.empty((1,) if with_dims else (), dtype=torch.result_type(result, each), device="meta")
+    return result.dtype
+
+
+class Along:
+    """The family of operators along dimensions, which are counted after the batch.
+
+    `dim`, `new` and `size` are positions: of the dimensions, of one that the result has more, of a size.
+    `empty_is_all`: no dimensions are all of them.
+    """
+
+    def __init__(
+        self,
+        *operands: int,
+        dim: int | Sequence[int] = (),
+        new: int | Sequence[int] = (),
+        size: int | Sequence[int] = (),
+        empty_is_all: bool = False,
+    ) -> None:
+        self.operands = operands
+        self.dims = (dim,) if isinstance(dim, int) else tuple(dim)
+        self.new = (new,) if isinstance(new, int) else tuple(new)
+        self.sizes = (size,) if isinstance(size, int) else tuple(size)
+        self.empty_is_all = empty_is_all
+
+    def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
+        """Return the rule: operands have the batch first, and dimensions are one more."""
+
+        def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            batch = Batch(info, in_dims, args, kwargs, arguments)
+            operands = [place for place in self.operands if isinstance(batch.values[place], torch.Tensor)]
+            rank = max(batch.rank(place) for place in operands)
+            if rank == 0 or self.sizes:
+                return batch.looped(overload)
+            for place in operands:
+                batch.values[place] = batch.expanded(place)
+            for place in self.dims:
+                if batch.values[place] is None and not _takes_lists(overload, place):
+                    return self._flat(overload, batch, operands, place, rank)
+                batch.values[place] = self._moved(batch.values[place], rank)
+            for place in self.new:
+                batch.values[place] = self._moved(batch.values[place], rank + 1)
+            return batch.called(overload)
+
+        return rule
+
+    @staticmethod
+    def _flat(
+        overload: torch._ops.OpOverload, batch: Batch, operands: Sequence[int], place: int, rank: int
+    ) -> tuple[Any, Any]:
+        """Return what the operator gives for all elements of each sample, along the only dimension of these."""
+        for each in operands:
+            batch.values[each] = batch.values[each].flatten(1)
+        batch.values[place] = 1
+        result, dims = batch.called(overload)
+
+        def kept(value: torch.Tensor) -> torch.Tensor:
+            return value.reshape(batch.size, *[1] * rank) if value.dim() == 2 else value
+
+        return (tuple([kept(each) for each in result]) if isinstance(result, tuple) else kept(result)), dims
+
+    def _moved(self, dim: Any, rank: int) -> Any:
+        if dim is None or (self.empty_is_all and isinstance(dim, (list, tuple)) and not dim):
+            return list(range(1, rank + 1))
+        if isinstance(dim, (list, tuple)):
+            return [self._moved(each, rank) for each in dim]
+        return dim if dim < 0 else dim + 1
+
+
+def _takes_lists(overload: torch._ops.OpOverload, place: int) -> bool:
+    return "List" in str(overload._schema.arguments[place].real_type)
+
+
+class Everything:
+    """The family of operators that reduce all elements of an operand, and have an overload with `dim`."""
+
+    def __init__(self, operand: int) -> None:
+        self.operand = operand
+
+    def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
+        """Return the rule: each sample is reduced over its only dimension. Without such an overload, it is a loop."""
+
+        def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            batch = Batch(info, in_dims, args, kwargs, arguments)
+            other = self._along_one(overload)
+            if other is None or batch.dims[self.operand] is None:
+                return batch.looped(overload)
+            value = batch.expanded(self.operand).reshape(batch.size, -1)
+            if value.shape[1] == 0:
+                return batch.looped(overload)
+            named = dict(zip(arguments.names, batch.values, strict=True)) | {arguments.names[self.operand]: value}
+            kind = next(str(each.real_type) for each in other._schema.arguments if each.name == "dim")
+            result = other(**named, dim=[1] if "List" in kind else 1)
+            return (result[0] if isinstance(result, tuple) and len(overload._schema.returns) == 1 else result), 0
+
+        return rule
+
+    @staticmethod
+    def _along_one(overload: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
+        """Return the overload that takes a dimension besides."""
+        packet = overload.overloadpacket
+        own = {each.name for each in overload._schema.arguments}
+        for name in packet.overloads():
+            other: torch._ops.OpOverload = getattr(packet, name)
+            taken = {each.name for each in other._schema.arguments}
+            needed = {each.name for each in other._schema.arguments if not each.has_default_value()}
+            is_out = any(each.alias_info is not None for each in other._schema.arguments)
+            if "dim" in taken and own <= taken and needed <= {*own, "dim"} and not is_out:
+                return other
+        return None

@@ -1,0 +1,107 @@
+"""The binding to PyTorch: operators of a generated package, defined with torch.library."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from opwright.bindings.torch.arguments import Arguments
+from opwright.bindings.torch.autocasting import register_autocast
+from opwright.bindings.torch.batching import Family
+from opwright.bindings.torch.fakes import fake_kernel_of
+from opwright.bindings.torch.gradients import register_formulas
+from opwright.bindings.torch.kernels import by_device, kernel_of, on_stream
+from opwright.bindings.torch.opaque import register_opaque
+from opwright.bindings.torch.samples import Looping
+from opwright.bindings.torch.writing import register_writing
+from opwright.dispatch.operator import find_operator
+
+__all__ = ["Binding", "open_binding"]
+
+# Tags that mean in PyTorch what they mean here, by name.
+_TAGS = ("pointwise", "reduction", "nondeterministic_seeded", "dynamic_output_shape", "data_dependent_output")
+
+
+def open_binding(namespace: str, package: str, module: str) -> Binding:
+    """Import the generated package that stands beside `module`, and return what gives PyTorch its operators."""
+    parent = module.rpartition(".")[0]
+    importlib.import_module(f"{parent}.{package}" if parent else package)
+    return Binding(namespace)
+
+
+class Binding:
+    """The operators of one namespace in PyTorch. They are there as long as this is."""
+
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+        self.library = torch.library.Library(namespace, "FRAGMENT")
+        self._arguments: dict[str, Arguments] = {}
+
+    def define(
+        self,
+        schema: str,
+        *,
+        batch: Family | None = None,
+        autocast: Mapping[str, str] | None = None,
+        functional: str = "",
+    ) -> None:
+        """Define an operator: its kernels for CPU and CUDA, its fake, its rule for vmap, its casts under autocast.
+
+        `functional` is the operator whose result an in-place one writes, by which gradients go through it.
+        """
+        name = schema.partition("(")[0]
+        ours = find_operator(f"{self.namespace}::{name}")
+        written = "!" in schema
+        self.library.define(schema, tags=self._tags(ours.tags, schema))
+        overload = self.overload(name)
+        arguments = self._arguments[name] = Arguments(ours, overload._schema)
+        kernel = kernel_of(arguments)
+        self.library.impl(name, kernel, "CPU")
+        self.library.impl(name, on_stream(kernel), "CUDA")
+        if not arguments.tensors and not arguments.lists:
+            self.library.impl(name, by_device(overload, arguments), "BackendSelect")
+        torch.library.register_fake(ours.name, fake_kernel_of(arguments), lib=self.library)
+        if written:
+            register_writing(self.library, name, overload, partial(self.overload, functional) if functional else None)
+        if batch is None and arguments.have_lists and not written:
+            batch = Looping()
+        if batch is not None and arguments.may_have_rules:
+            torch.library.register_vmap(ours.name, batch.rule_of(overload, arguments), lib=self.library)
+        for device, policy in (autocast or {}).items():
+            register_autocast(self.library, name, overload, arguments, device, policy)
+
+    def gradient(
+        self,
+        name: str,
+        kept: Callable[..., tuple[Any, ...]],
+        backward: Callable[..., Any],
+        *,
+        of: Sequence[str],
+        outputs: Sequence[int] = (0,),
+    ) -> None:
+        """Register the gradients of arguments by formulas: `kept` is told the arguments and results of a call, and what
+        it returns is given to `backward`, after the gradients of `outputs` and which of `of` need one."""
+        register_formulas(self.library, self.overload(name), self._arguments[name], kept, backward, of, outputs)
+
+    def opaque_gradient(self, name: str, of: Sequence[str]) -> None:
+        """Register the gradients of arguments by an operator of their own, which computes them as Opwright does."""
+        register_opaque(self.library, self.overload(name), self._arguments[name], of)
+
+    def overload(self, name: str) -> torch._ops.OpOverload:
+        """Return PyTorch's operator of that name, `add.Tensor`."""
+        base, _, overload = name.partition(".")
+        found: torch._ops.OpOverload = getattr(getattr(getattr(torch.ops, self.namespace), base), overload or "default")
+        return found
+
+    @staticmethod
+    def _tags(ours: Sequence[str], schema: str) -> tuple[torch.Tag, ...]:
+        """Return the tags of an operator: `out` and `inplace` tell PyTorch how to make it functional."""
+        found = [getattr(torch.Tag, name) for name in _TAGS if name in ours]
+        arguments, _, returns = schema.rpartition(") -> ")
+        if "!" in returns:
+            found.append(torch.Tag.inplace if "(a!) " in arguments.partition(",")[0] else torch.Tag.out)
+        return (torch.Tag.pt2_compliant_tag, *found)

@@ -1,0 +1,101 @@
+"""Gradients by formulas over `torch.ops`, which PyTorch traces and differentiates as its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from opwright.bindings.torch.arguments import Arguments
+
+__all__ = ["need_of", "needs_of", "register_formulas", "spread"]
+
+
+def register_formulas(
+    library: torch.library.Library,
+    overload: torch._ops.OpOverload,
+    arguments: Arguments,
+    kept: Callable[..., tuple[Any, ...]],
+    backward: Callable[..., Any],
+    of: Sequence[str],
+    outputs: Sequence[int],
+) -> None:
+    """Register the formulas of one operator."""
+    places = [arguments.names.index(name) for name in of]
+    count = len(overload._schema.returns)
+    is_list = count == 1 and "List[" in str(overload._schema.returns[0].type)
+    is_several = len(outputs) > 1 or is_list
+
+    def setup_context(ctx: Any, inputs: Any, output: Any, keyword_only_inputs: Any = None) -> None:
+        values = arguments.filled(tuple(inputs), keyword_only_inputs or {})
+        results = output if count > 1 else (output,)
+        _keep(ctx, kept(*values, *results))
+        other = [results[place] for place in range(count) if place not in outputs]
+        if other:
+            ctx.mark_non_differentiable(*other)
+
+    def gradients(ctx: Any, *grads: Any) -> Any:
+        chosen = grads[0] if is_list else [grads[place] for place in outputs] if is_several else grads[outputs[0]]
+        found = backward(chosen, needs_of(ctx, places), *_unpacked(ctx))
+        return spread(ctx, places, found)
+
+    torch.library.register_autograd(overload, gradients, setup_context=setup_context, lib=library)
+
+
+def needs_of(ctx: Any, places: Sequence[int]) -> list[bool]:
+    """Return which arguments need a gradient; a list of tensors does if one of them does."""
+    needs = [need_of(ctx, place) for place in places]
+    return [any(each) if isinstance(each, (list, tuple)) else each for each in needs]
+
+
+def need_of(ctx: Any, place: int) -> Any:
+    """Return whether an argument needs a gradient; one for each tensor of a list. PyTorch leaves out the last ones that
+    are at their defaults."""
+    needs = ctx.needs_input_grad
+    return needs[place] if place < len(needs) else False
+
+
+def spread(ctx: Any, places: Sequence[int], found: Sequence[Any]) -> Any:
+    """Return a gradient for each argument, None for those without."""
+    given: list[Any] = [
+        [None] * len(each) if isinstance(each, (list, tuple)) else None for each in ctx.needs_input_grad
+    ]
+    for place, value in zip(places, found, strict=True):
+        if place >= len(given):
+            continue
+        if isinstance(given[place], list):
+            given[place] = list(value) if value is not None else given[place]
+        elif need_of(ctx, place):  # (PyTorch refuses a gradient of what was None)
+            given[place] = value
+    return tuple(given) if len(given) > 1 else given[0]
+
+
+def _keep(ctx: Any, values: Sequence[Any]) -> None:
+    """Save tensors, in lists too, and keep the rest."""
+    tensors: list[Any] = []
+    shape: list[Any] = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            shape.append(slice(len(tensors), None))
+            tensors.append(value)
+        elif isinstance(value, (list, tuple)) and any(isinstance(each, torch.Tensor) for each in value):
+            shape.append(slice(len(tensors), len(tensors) + len(value)))
+            tensors += value
+        else:
+            shape.append((value,))
+    ctx.save_for_backward(*tensors)
+    ctx.kept = shape
+
+
+def _unpacked(ctx: Any) -> list[Any]:
+    tensors = ctx.saved_tensors
+    found = []
+    for each in ctx.kept:
+        if not isinstance(each, slice):
+            found.append(each[0])
+        elif each.stop is None:
+            found.append(tensors[each.start])
+        else:
+            found.append(list(tensors[each]))
+    return found

@@ -1,0 +1,235 @@
+"""The operators of all examples in PyTorch: opcheck, compiled programs, exported ones with dynamic sizes, vmap.
+
+`python examples_in_torch.py FOLDER` generates the examples there, with `bindings = ["torch"]`, and prints what fails,
+which operators are not checked, and how many passed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+# Each example with the module of its binding, and the folder that is imported from.
+EXAMPLES = {
+    "quickstart": ("quickstart_ops_torch", "."),
+    "derivatives": ("robust_ops_torch", "."),
+    "expressions": ("expression_demo_torch", "."),
+    "package": ("shrink.operators_torch", "src"),
+    "native": ("native_demo_torch", "."),
+    "fused": ("fused_ops_torch", "."),
+    "everywhere": ("everywhere_ops_torch", "."),
+}
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+STEP = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.1, "step": 2}
+
+
+def calls(torch: Any) -> dict[str, Call]:
+    """A call of each operator. Tensors whose first sizes are 4 are a batch."""
+
+    def some(*sizes: int) -> Any:
+        return torch.randn(*sizes, dtype=torch.float64, requires_grad=True)
+
+    torch.manual_seed(0)
+    rows, target = some(4, 6), torch.tensor([1, 0, 5, 3])
+    steps = tuple(each.detach().abs() for each in (rows, some(4, 6), some(4, 6), some(4, 6)))
+    out = {"out": torch.empty(4, 6, dtype=torch.float64)}
+    mean, rstd = rows.detach().mean(1), rows.detach().std(1).reciprocal()
+    return {
+        "quickstart::hypotenuse": ((rows, some(4, 6)), {}),
+        "quickstart::clip_norm": ((rows,), {}),
+        "robust::huber": ((rows, some(4, 6)), {}),
+        "robust::scaled_rows": ((rows, some(6)), {}),
+        "robust::blend": (([rows, some(4, 6)], [some(4, 6), some(4, 6)]), {}),
+        "expression_demo::axpy": ((rows, some(4, 6)), {"alpha": 2}),
+        "expression_demo::axpy_": ((rows.detach().clone(), some(4, 6).detach()), {}),
+        "expression_demo::axpy.out": ((rows.detach(), rows.detach()), out),
+        "expression_demo::fused.out": ((rows.detach(), rows.detach(), rows.detach(), rows.detach()), out),
+        "expression_demo::fused": ((rows, some(4, 6), some(6), some(4, 1)), {}),
+        "expression_demo::swish": ((rows,), {"beta": 0.5}),
+        "expression_demo::huber": ((rows, some(4, 6)), {}),
+        "expression_demo::within": ((rows.detach(), some(4, 6).detach(), some(6).detach()), {}),
+        "expression_demo::bucket": ((torch.arange(4), 3), {}),
+        "shrink::soft": ((rows,), {}),
+        "shrink::soft.out": ((rows.detach(),), out),
+        "quickstart::hypotenuse.out": ((rows.detach(), rows.detach()), out),
+        "shrink::clip_rows": ((rows,), {}),
+        "native_demo::axpy": ((rows, some(4, 6)), {"alpha": 2.0}),
+        "native_demo::axpy.out": ((rows.detach(), rows.detach()), out),
+        "native_demo::running_max": ((rows,), {}),
+        "native_demo::moments": ((rows,), {}),
+        "native_demo::adamw_step": (steps, {"step": 2}),
+        "native_demo::adamw_step_functional": (steps, {"step": 2}),
+        "native_demo::scale_": ((rows.detach().clone(), 3), {}),
+        "native_demo::scale": ((rows.detach(), 3), {}),
+        "native_demo::scale.out": ((rows.detach(), 3), out),
+        "native_demo::nll_rows": ((rows, target), {}),
+        "fused::layer_norm": ((rows, some(6), some(6)), {}),
+        "fused::layer_norm_backward": (tuple(each.detach() for each in (some(4, 6), rows, mean, rstd, some(6))), {}),
+        "fused::cross_entropy": ((rows, target), {}),
+        "fused::cross_entropy_backward": ((some(4).detach(), rows.detach(), target, some(4).detach()), {}),
+        "fused::rotary": ((some(4, 5, 6), some(5, 3).detach(), some(5, 3).detach()), {}),
+        "fused::adamw_step": (steps, STEP),
+        "fused::adamw_step_functional": (steps, STEP),
+        "everywhere::soft_threshold": ((rows,), {"limit": 0.3}),
+        "everywhere::soft_threshold_": ((rows.detach().clone(),), {}),
+        "everywhere::soft_threshold.out": ((rows.detach(),), out),
+        "everywhere::haversine": ((rows, some(6), some(4, 1), some(4, 6)), {}),
+        "everywhere::squared_distances": ((rows, some(5, 6)), {}),
+        "everywhere::standardize": ((rows,), {}),
+        "everywhere::peak": ((rows, 1), {}),
+        "everywhere::moving_mean": ((rows, 1), {}),
+    }
+
+
+def import_examples(folder: Path) -> Iterator[Any]:
+    """Generate each example, and yield its binding."""
+    from opwright_codegen.cli import main as opwright
+
+    ignored = shutil.ignore_patterns("*_ops", "*_demo", "operators", "__pycache__", ".*")
+    for name, (module, path) in EXAMPLES.items():
+        own = folder / name
+        shutil.copytree(ROOT / "examples" / name, own, ignore=ignored)
+        settings = own / "pyproject.toml"
+        text = settings.read_text() if settings.exists() else '[tool.opwright]\nschemas = ["ops.yaml"]\n'
+        if name == "quickstart":
+            text += 'output = "quickstart_ops"\nkernels = ["kernels"]\n'
+        text = re.sub(r"^bindings = .*\n", "", text, flags=re.MULTILINE)
+        settings.write_text(text.replace("[tool.opwright]\n", '[tool.opwright]\nbindings = ["torch"]\n'))
+        sys.path.insert(0, str(own / path))
+        with contextlib.chdir(own):
+            assert opwright(["generate"]) == 0
+            assert "native" not in text or opwright(["build"]) == 0
+        sys.modules.pop("kernels", None)  # two examples have a module of that name
+        yield importlib.import_module(module).binding
+
+
+def tensors(value: Any, torch: Any) -> list[Any]:
+    """The tensors among results or arguments."""
+    if isinstance(value, (list, tuple)):
+        return [found for each in value for found in tensors(each, torch)]
+    return [value] if isinstance(value, torch.Tensor) else []
+
+
+def total(torch: Any, result: Any) -> Any:
+    """A number that all floating point results go into."""
+    return sum(each.sin().sum() for each in tensors(result, torch) if each.is_floating_point())
+
+
+def compiled(torch: Any, operator: Any, args: Any, kwargs: Any) -> None:
+    """Compare a compiled program with the operator: values, and gradients where it has some."""
+    program = torch.compile(lambda: total(torch, operator(*args, **kwargs)), fullgraph=True, backend="aot_eager")
+    found, expected = program(), total(torch, operator(*args, **kwargs))
+    torch.testing.assert_close(found, expected)
+    inputs = [each for each in tensors(args, torch) if each.requires_grad]
+    if inputs and isinstance(expected, torch.Tensor) and expected.requires_grad:
+        grads = [torch.autograd.grad(each, inputs, allow_unused=True) for each in (program(), expected)]
+        torch.testing.assert_close(*grads)
+
+
+def exported(torch: Any, operator: Any, args: Any, kwargs: Any) -> None:
+    """Export a program in which sizes of 4 are a batch of any size, and call it on twice as many."""
+
+    class Program(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, *inputs: Any) -> Any:
+            return operator(*inputs, **kwargs)
+
+    given = mapped(args, lambda each: each.detach(), torch)
+    batch = torch.export.Dim("batch", min=2)
+
+    def shape(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)(shape(each) for each in value)
+        return ({0: batch} if value.dim() and value.shape[0] == 4 else {}) if isinstance(value, torch.Tensor) else None
+
+    program = torch.export.export(Program(), given, dynamic_shapes=(tuple(shape(each) for each in given),))
+    larger = mapped(given, lambda each: torch.cat([each, each]) if shape(each) else each, torch)
+    torch.testing.assert_close(program.module()(*larger), Program()(*larger))
+
+
+def batched(torch: Any, operator: Any, args: Any, kwargs: Any) -> None:
+    """Compare `vmap` with a loop: over dimensions that are last, and over the first one of the first tensor alone."""
+    given = mapped(args, lambda each: torch.stack([each, half(each)], -1).detach(), torch)
+    dims = mapped(args, lambda each: -1, torch, lambda other: None)
+    as_loop(torch, operator, given, dims, kwargs)
+    place = next((at for at, each in enumerate(args) if isinstance(each, torch.Tensor)), None)
+    if place is not None:
+        single = [each.detach() if isinstance(each, torch.Tensor) else each for each in args]
+        single[place] = torch.stack([single[place], half(single[place])])
+        as_loop(torch, operator, tuple(single), tuple(0 if at == place else None for at in range(len(args))), kwargs)
+
+
+def as_loop(torch: Any, operator: Any, given: Any, dims: Any, kwargs: Any) -> None:
+    """Compare one call of two samples with two calls."""
+    found = torch.vmap(lambda *each: operator(*each, **kwargs), in_dims=dims)(*given)
+    single = [operator(*picked(given, dims, at), **kwargs) for at in range(2)]
+    for one, *others in zip(*[tensors(each, torch) for each in (found, *single)], strict=True):
+        torch.testing.assert_close(one, torch.stack(others))
+
+
+def half(tensor: Any) -> Any:
+    """Another sample, which operators take as they take the first."""
+    return tensor * 0.5 if tensor.is_floating_point() else tensor
+
+
+def picked(value: Any, dim: Any, at: int) -> Any:
+    """The arguments of one sample."""
+    if isinstance(dim, (list, tuple)):
+        return type(value)(picked(each, one, at) for each, one in zip(value, dim, strict=True))
+    return value if dim is None else value.select(dim, at)
+
+
+def mapped(value: Any, change: Callable[[Any], Any], torch: Any, rest: Callable[[Any], Any] = lambda each: each) -> Any:
+    """A structure with something else for its tensors, and for what is none."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(mapped(each, change, torch, rest) for each in value)
+    return change(value) if isinstance(value, torch.Tensor) else rest(value)
+
+
+def check(torch: Any, operator: Any, call: Call) -> Iterator[str]:
+    """Yield what fails."""
+    args, kwargs = call
+    found = torch.library.opcheck(operator, args, kwargs, raise_exception=False)
+    yield from [f"{test}: {error}" for test, error in found.items() if error != "SUCCESS"]
+    if operator._schema.is_mutable:
+        return  # opcheck compiles it
+    for test in (compiled, exported, batched):
+        torch._dynamo.reset()
+        try:
+            test(torch, operator, args, kwargs)
+        except Exception as error:  # all that fail are shown together
+            yield f"{test.__name__}: {type(error).__name__}: {error}"[:600]
+
+
+def main(folder: Path) -> None:
+    """Generate, check, and print what fails."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    import torch
+
+    torch.set_num_threads(1)
+    given, count, passed = calls(torch), 0, 0
+    for binding in import_examples(folder):
+        for name in binding._arguments:
+            qualified = f"{binding.namespace}::{name}"
+            if qualified not in given:
+                print("NOT CHECKED", qualified)
+                continue
+            wrong = list(check(torch, binding.overload(name), given[qualified]))
+            count += 1
+            passed += not wrong
+            for each in wrong:
+                print("FAILED", qualified, each)
+    print(f"{passed} of {count} passed")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
