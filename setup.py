@@ -45,7 +45,7 @@ TEMPLATES = {name: Path("templates", f"native_{name}.j2") for name in ("elements
 
 # The modules whose tables of numbers kernels in C go by, too.
 TABLES = [
-    Path("runtime", "opwright_kernels", f"{name}.py")
+    Path("runtime", "opwright_kernels", "special_functions", f"{name}.py")
     for name in ("airy", "bessel", "bessel_jy", "gamma", "incomplete_gamma", "special")
 ]
 

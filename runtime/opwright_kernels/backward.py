@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from opwright.core import compiled
-from opwright_kernels.approximation import polynomial
-from opwright_kernels.arithmetic import TANH_CUBIC, TANH_FACTOR, gate_by_tanh
-from opwright_kernels.reductions import reduce_by_add
-from opwright_kernels.single_precision import NORMAL
-from opwright_kernels.special import erf
+from opwright_kernels.elementwise.arithmetic import TANH_CUBIC, TANH_FACTOR, gate_by_tanh
+from opwright_kernels.elementwise.single_precision import NORMAL
+from opwright_kernels.reducing.reductions import reduce_by_add
+from opwright_kernels.special_functions.approximation import polynomial
+from opwright_kernels.special_functions.special import erf
 
 Array = Any
 _BLOCK = 1 << 15  # elements of a block

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.arrays.dtypes import get_default_dtype
-from opwright_kernels.bessel import i0
+from opwright_kernels.special_functions.bessel import i0
 
 Array = Any
 

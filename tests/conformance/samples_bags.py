@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from sampling import DTYPES, FLOAT32, FLOAT64, FLOATS, INT32, Sample, make, sample, special
 
-from opwright_kernels.alignments import alignment_losses
+from opwright_kernels.layers.alignments import alignment_losses
 
 Samples = Callable[[], Iterable[Sample]]
 INDICES, OFFSETS = np.array([0, 1, 3, 1, 2]), np.array([0, 2, 2])

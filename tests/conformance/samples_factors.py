@@ -8,8 +8,8 @@ import numpy as np
 from samples_linear_algebra import PRECISE, Samples, each_of, matrices, regular, squares
 from sampling import BOOL, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, Array, Sample, make, sample
 
-from opwright_kernels.elimination import factor
-from opwright_kernels.symmetric_factors import ldl_and_info
+from opwright_kernels.linalg.elimination import factor
+from opwright_kernels.linalg.symmetric_factors import ldl_and_info
 
 REFLECTED: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((5, 3), (3,)), ((5, 3), (2,)), ((3, 3), (3,)), ((2, 5, 3), (2, 3)), ((5, 3), (0,)), ((5, 0), (0,)),

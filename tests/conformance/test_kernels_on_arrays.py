@@ -12,7 +12,9 @@ import pytest
 import seeds
 
 import opwright
-from opwright_kernels import division, elimination, lapack, special
+from opwright_kernels.elementwise import division
+from opwright_kernels.linalg import elimination, lapack
+from opwright_kernels.special_functions import special
 
 FLOATS = ("float32", "float64")
 

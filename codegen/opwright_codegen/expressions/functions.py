@@ -134,9 +134,9 @@ _ALL: Final = (
     _unary("atanh", "g / c(1 - x * x)", array="xp.arctanh(x)"),
     _binary("atan2", "g * y / (x * x + y * y)", "-g * x / (x * x + y * y)", array="xp.arctan2(x, y)"),
     # special functions
-    _unary("erf", "1.1283791670955126 * g * (-(x * x)).exp()", module="special", libm=False),
-    _unary("erfc", "-1.1283791670955126 * g * (-(x * x)).exp()", module="special"),
-    _unary("lgamma", "g * x.digamma()", module="gamma"),
+    _unary("erf", "1.1283791670955126 * g * (-(x * x)).exp()", module="special_functions.special", libm=False),
+    _unary("erfc", "-1.1283791670955126 * g * (-(x * x)).exp()", module="special_functions.special"),
+    _unary("lgamma", "g * x.digamma()", module="special_functions.gamma"),
     # whether something holds
     *(Function(name, Result.TRUTH, "bifc", f"x {sign} y", f"x {sign} y", (NONE, NONE))
       for sign, name in (("==", "equal"), ("!=", "not_equal"))),

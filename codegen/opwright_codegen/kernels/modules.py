@@ -27,6 +27,7 @@ _OURS: Final = ("opwright_kernels", "opwright.rules")
 _PARTS: Final = {"opwright.rules": ("opwright.rules", "opwright_kernels.rules")}  # what is one name in settings
 UNSAID: Final = ("", "Any", "object")  # annotations that say nothing of what a function returns
 _PLAN: Final = re.compile(r"\bPlan\b")
+_BY_PATH: Final = ("batching", "composites", "gradients", "rules")  # what schema files name by its package
 _FORMERLY: Final = "opwright.kernels"  # what `opwright_kernels` was called; settings and schema files may say so
 _OTHERS: Final = sys.stdlib_module_names | frozenset(
     ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_kernels")
@@ -200,8 +201,19 @@ class KernelModules:
 def _current_name(module: str) -> str:
     """Return the name that a module of our kernels has by now."""
     if module == _FORMERLY or module.startswith(f"{_FORMERLY}."):
-        return module.replace(_FORMERLY, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
-    return module
+        module = module.replace(_FORMERLY, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
+    package, _, name = module.rpartition(".")
+    return _kernels_by_name().get(name, module) if package == "opwright_kernels" else module
+
+
+@cache
+def _kernels_by_name() -> dict[str, str]:
+    """Return the modules of our kernels by their last names: they stood in one folder, and stand by family."""
+    found = {}
+    for path in (folder for top in _top_level("opwright_kernels", ()) for folder in top.glob("*/*.py")):
+        if path.parent.name not in _BY_PATH and path.stem != "__init__":
+            found[path.stem] = f"opwright_kernels.{path.parent.name}.{path.stem}"
+    return found
 
 
 def parts_of(module: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from opwright.abi import Tensor, array_module, fake_kernel, results_of, wrap_result
-from opwright_kernels import least_squares as least_squares_kernels
+from opwright_kernels.linalg import least_squares as least_squares_kernels
 
 
 # linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor

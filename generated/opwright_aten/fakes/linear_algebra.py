@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from opwright.abi import Tensor, fake_kernel
-from opwright_kernels import decompositions as decompositions_kernels
+from opwright_kernels.linalg import decompositions as decompositions_kernels
 
 
 # _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()

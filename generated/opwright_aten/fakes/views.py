@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from opwright.abi import DType, Tensor, array_module, wrap_view, wrap_views
-from opwright_kernels import shapes as shapes_kernels
-from opwright_kernels import views as views_kernels
+from opwright_kernels.moving import shapes as shapes_kernels
+from opwright_kernels.moving import views as views_kernels
 
 
 # alias(Tensor(a) self) -> Tensor(a)

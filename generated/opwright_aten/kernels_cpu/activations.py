@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opwright.abi import Generator, KnownForms, Plan, Tensor, cast_operands, known_result, results_of
-from opwright_kernels import activations as activations_kernels
+from opwright_kernels.elementwise import activations as activations_kernels
 
 from ..metas import activations as metas
 

@@ -23,8 +23,8 @@ from opwright.abi import (
     ufunc_shims,
     wrap,
 )
-from opwright_kernels import copying as copying_kernels
-from opwright_kernels import elementary as elementary_kernels
+from opwright_kernels.elementwise import elementary as elementary_kernels
+from opwright_kernels.moving import copying as copying_kernels
 
 from ..metas import comparisons as metas
 

@@ -21,9 +21,9 @@ from opwright.abi import (
     name_kernel,
     number_of,
 )
-from opwright_kernels import copying as copying_kernels
 from opwright_kernels import factories as factories_kernels
 from opwright_kernels import window_functions as window_functions_kernels
+from opwright_kernels.moving import copying as copying_kernels
 
 from ..metas import creation as metas
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, new_result, wrap_result
-from opwright_kernels import indexing as indexing_kernels
-from opwright_kernels import joining as joining_kernels
-from opwright_kernels import rearranging as rearranging_kernels
-from opwright_kernels import scattering as scattering_kernels
+from opwright_kernels.moving import indexing as indexing_kernels
+from opwright_kernels.moving import joining as joining_kernels
+from opwright_kernels.moving import rearranging as rearranging_kernels
+from opwright_kernels.moving import scattering as scattering_kernels
 
 from ..metas import indexing as metas
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, results_of
-from opwright_kernels import bags as bags_kernels
-from opwright_kernels import decompositions as decompositions_kernels
-from opwright_kernels import linear_algebra as linear_algebra_kernels
+from opwright_kernels.layers import bags as bags_kernels
+from opwright_kernels.linalg import decompositions as decompositions_kernels
+from opwright_kernels.linalg import linear_algebra as linear_algebra_kernels
 
 from ..metas import linear_algebra as metas
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of
-from opwright_kernels import bags as bags_kernels
-from opwright_kernels import dropout as dropout_kernels
-from opwright_kernels import embedding as embedding_kernels
-from opwright_kernels import normalization as normalization_kernels
+from opwright_kernels.layers import bags as bags_kernels
+from opwright_kernels.layers import dropout as dropout_kernels
+from opwright_kernels.layers import embedding as embedding_kernels
+from opwright_kernels.layers import normalization as normalization_kernels
 
 from ..metas import nn as metas
 

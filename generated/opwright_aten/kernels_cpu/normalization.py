@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from opwright.abi import KnownForms, Tensor, cast_operands, known_result, new_result, results_of
-from opwright_kernels import normalization as normalization_kernels
+from opwright_kernels.layers import normalization as normalization_kernels
 
 from ..metas import normalization as metas
 

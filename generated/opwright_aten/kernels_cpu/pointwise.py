@@ -21,9 +21,9 @@ from opwright.abi import (
     ufunc_shims,
     wrap,
 )
-from opwright_kernels import arithmetic as arithmetic_kernels
-from opwright_kernels import indexing as indexing_kernels
-from opwright_kernels import scaled_sums as scaled_sums_kernels
+from opwright_kernels.elementwise import arithmetic as arithmetic_kernels
+from opwright_kernels.elementwise import scaled_sums as scaled_sums_kernels
+from opwright_kernels.moving import indexing as indexing_kernels
 
 from ..metas import pointwise as metas
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
-from opwright_kernels import orthogonal as orthogonal_kernels
+from opwright_kernels.special_functions import orthogonal as orthogonal_kernels
 
 from ..metas import polynomials as metas
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result, results_of
-from opwright_kernels import pooling as pooling_kernels
-from opwright_kernels import unpooling as unpooling_kernels
+from opwright_kernels.images import pooling as pooling_kernels
+from opwright_kernels.images import unpooling as unpooling_kernels
 
 from ..metas import pooling as metas
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from opwright.abi import Device, DType, Generator, KnownForms, Layout, Plan, Tensor, cast_operands, known_result
-from opwright_kernels import distributions as distributions_kernels
-from opwright_kernels import random as random_kernels
+from opwright_kernels.drawing import distributions as distributions_kernels
+from opwright_kernels.drawing import random as random_kernels
 
 from ..metas import random_ops as metas
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from opwright.abi import DType, KnownForms, Plan, Tensor, cast_operands, known_result, name_kernel, results_of
-from opwright_kernels import reductions as reductions_kernels
-from opwright_kernels import scans as scans_kernels
+from opwright_kernels.reducing import reductions as reductions_kernels
+from opwright_kernels.reducing import scans as scans_kernels
 
 from ..metas import reductions as metas
 

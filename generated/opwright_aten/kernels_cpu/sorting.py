@@ -18,9 +18,9 @@ from opwright.abi import (
     wrap_list,
     wrap_result,
 )
-from opwright_kernels import bins as bins_kernels
-from opwright_kernels import sorting as sorting_kernels
-from opwright_kernels import uniqueness as uniqueness_kernels
+from opwright_kernels.reducing import bins as bins_kernels
+from opwright_kernels.reducing import sorting as sorting_kernels
+from opwright_kernels.reducing import uniqueness as uniqueness_kernels
 
 from ..metas import sorting as metas
 

@@ -22,9 +22,9 @@ from opwright.abi import (
     ufunc_shims,
     wrap,
 )
-from opwright_kernels import activations as activations_kernels
-from opwright_kernels import arithmetic as arithmetic_kernels
-from opwright_kernels import elementary as elementary_kernels
+from opwright_kernels.elementwise import activations as activations_kernels
+from opwright_kernels.elementwise import arithmetic as arithmetic_kernels
+from opwright_kernels.elementwise import elementary as elementary_kernels
 
 from ..metas import unary as metas
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from opwright.abi import KnownForms, Plan, Tensor, cast_operands, known_result
-from opwright_kernels import upsampling as upsampling_kernels
+from opwright_kernels.images import upsampling as upsampling_kernels
 
 from ..metas import upsampling as metas
 

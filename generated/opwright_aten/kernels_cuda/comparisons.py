@@ -9,9 +9,9 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, number_of, plain_dtypes, ufunc_shim
-from opwright_kernels import copying as copying_kernels
-from opwright_kernels import elementary as elementary_kernels
-from opwright_kernels import logic as logic_kernels
+from opwright_kernels.elementwise import elementary as elementary_kernels
+from opwright_kernels.elementwise import logic as logic_kernels
+from opwright_kernels.moving import copying as copying_kernels
 
 from ..metas import comparisons as metas
 

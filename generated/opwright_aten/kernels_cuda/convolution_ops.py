@@ -6,8 +6,8 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright.abi import Tensor, new_result
-from opwright_kernels import convolution as convolution_kernels
-from opwright_kernels import windows as windows_kernels
+from opwright_kernels.images import convolution as convolution_kernels
+from opwright_kernels.images import windows as windows_kernels
 
 from ..metas import convolution_ops as metas
 

@@ -8,9 +8,9 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Device, DType, Layout, MemoryFormat, Scalar, Tensor, name_kernel, new_result, number_of
-from opwright_kernels import copying as copying_kernels
 from opwright_kernels import factories as factories_kernels
 from opwright_kernels import window_functions as window_functions_kernels
+from opwright_kernels.moving import copying as copying_kernels
 
 from ..metas import creation as metas
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright.abi import Tensor, new_result, results_of, wrap_result
-from opwright_kernels import decompositions as decompositions_kernels
-from opwright_kernels import exponentials as exponentials_kernels
-from opwright_kernels import least_squares as least_squares_kernels
-from opwright_kernels import reflections as reflections_kernels
-from opwright_kernels import symmetric_factors as symmetric_factors_kernels
+from opwright_kernels.elementwise import exponentials as exponentials_kernels
+from opwright_kernels.linalg import decompositions as decompositions_kernels
+from opwright_kernels.linalg import least_squares as least_squares_kernels
+from opwright_kernels.linalg import reflections as reflections_kernels
+from opwright_kernels.linalg import symmetric_factors as symmetric_factors_kernels
 
 from ..metas import factors as metas
 

@@ -8,9 +8,9 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Tensor, name_kernel, new_result, results_of
-from opwright_kernels import bags as bags_kernels
-from opwright_kernels import decompositions as decompositions_kernels
-from opwright_kernels import linear_algebra as linear_algebra_kernels
+from opwright_kernels.layers import bags as bags_kernels
+from opwright_kernels.linalg import decompositions as decompositions_kernels
+from opwright_kernels.linalg import linear_algebra as linear_algebra_kernels
 
 from ..metas import linear_algebra as metas
 

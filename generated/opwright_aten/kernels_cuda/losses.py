@@ -8,8 +8,8 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Tensor, new_result, results_of
-from opwright_kernels import alignments as alignments_kernels
-from opwright_kernels import losses as losses_kernels
+from opwright_kernels.layers import alignments as alignments_kernels
+from opwright_kernels.layers import losses as losses_kernels
 
 from ..metas import losses as metas
 

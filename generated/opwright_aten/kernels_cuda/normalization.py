@@ -6,7 +6,7 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright.abi import Tensor, new_result, results_of
-from opwright_kernels import normalization as normalization_kernels
+from opwright_kernels.layers import normalization as normalization_kernels
 
 from ..metas import normalization as metas
 

@@ -8,9 +8,9 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, ufunc_shim
-from opwright_kernels import arithmetic as arithmetic_kernels
-from opwright_kernels import indexing as indexing_kernels
-from opwright_kernels import scaled_sums as scaled_sums_kernels
+from opwright_kernels.elementwise import arithmetic as arithmetic_kernels
+from opwright_kernels.elementwise import scaled_sums as scaled_sums_kernels
+from opwright_kernels.moving import indexing as indexing_kernels
 
 from ..metas import pointwise as metas
 

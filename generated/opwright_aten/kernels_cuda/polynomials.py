@@ -8,7 +8,7 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Tensor, new_result
-from opwright_kernels import orthogonal as orthogonal_kernels
+from opwright_kernels.special_functions import orthogonal as orthogonal_kernels
 
 from ..metas import polynomials as metas
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright.abi import Device, DType, Generator, Layout, Tensor, new_result
-from opwright_kernels import distributions as distributions_kernels
-from opwright_kernels import random as random_kernels
+from opwright_kernels.drawing import distributions as distributions_kernels
+from opwright_kernels.drawing import random as random_kernels
 
 from ..metas import random_ops as metas
 

@@ -8,8 +8,8 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import DType, Tensor, name_kernel, new_result, results_of
-from opwright_kernels import reductions as reductions_kernels
-from opwright_kernels import scans as scans_kernels
+from opwright_kernels.reducing import reductions as reductions_kernels
+from opwright_kernels.reducing import scans as scans_kernels
 
 from ..metas import reductions as metas
 

@@ -8,8 +8,8 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Device, DType, Layout, Tensor, new_result, wrap_result
-from opwright_kernels import padding as padding_kernels
-from opwright_kernels import rearranging as rearranging_kernels
+from opwright_kernels.images import padding as padding_kernels
+from opwright_kernels.moving import rearranging as rearranging_kernels
 
 from ..metas import shapes as metas
 

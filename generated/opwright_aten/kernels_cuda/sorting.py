@@ -8,9 +8,9 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Tensor, new_result, results_of, wrap_list, wrap_result
-from opwright_kernels import bins as bins_kernels
-from opwright_kernels import sorting as sorting_kernels
-from opwright_kernels import uniqueness as uniqueness_kernels
+from opwright_kernels.reducing import bins as bins_kernels
+from opwright_kernels.reducing import sorting as sorting_kernels
+from opwright_kernels.reducing import uniqueness as uniqueness_kernels
 
 from ..metas import sorting as metas
 

@@ -8,13 +8,13 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import Tensor, new_result
-from opwright_kernels import airy as airy_kernels
-from opwright_kernels import bessel as bessel_kernels
-from opwright_kernels import bessel_jy as bessel_jy_kernels
-from opwright_kernels import elementary as elementary_kernels
-from opwright_kernels import gamma as gamma_kernels
-from opwright_kernels import incomplete_gamma as incomplete_gamma_kernels
-from opwright_kernels import special as special_kernels
+from opwright_kernels.elementwise import elementary as elementary_kernels
+from opwright_kernels.special_functions import airy as airy_kernels
+from opwright_kernels.special_functions import bessel as bessel_kernels
+from opwright_kernels.special_functions import bessel_jy as bessel_jy_kernels
+from opwright_kernels.special_functions import gamma as gamma_kernels
+from opwright_kernels.special_functions import incomplete_gamma as incomplete_gamma_kernels
+from opwright_kernels.special_functions import special as special_kernels
 
 from ..metas import special as metas
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, results_of, ufunc_shim
-from opwright_kernels import activations as activations_kernels
-from opwright_kernels import arithmetic as arithmetic_kernels
-from opwright_kernels import elementary as elementary_kernels
+from opwright_kernels.elementwise import activations as activations_kernels
+from opwright_kernels.elementwise import arithmetic as arithmetic_kernels
+from opwright_kernels.elementwise import elementary as elementary_kernels
 
 from ..metas import unary as metas
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright.abi import Tensor, new_result
-from opwright_kernels import upsampling as upsampling_kernels
+from opwright_kernels.images import upsampling as upsampling_kernels
 
 from ..metas import upsampling as metas
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
@@ -72,6 +72,8 @@ def current_name(name: str) -> str | None:
     """Return what a module is called now, "opwright.plans.plan" for "opwright.metadata"; None if that is the same."""
     if name == _KERNELS or name.startswith(f"{_KERNELS}."):
         return name.replace(_KERNELS, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
+    if name.startswith("opwright_kernels.") and name.count(".") == 1:
+        return _in_its_family(name)
     module, rest = name, ""
     while module not in _CURRENT:
         module, dot, last = module.rpartition(".")
@@ -81,12 +83,23 @@ def current_name(name: str) -> str | None:
     return f"{_CURRENT[module]}{rest}"
 
 
+def _in_its_family(name: str) -> str | None:
+    """Return where a module of kernels stands that stood beside all others: in a folder of its family."""
+    package, _, last = name.rpartition(".")
+    top = Path(sys.modules[package].__path__[0])
+    families = {path.parent.name for path in top.glob(f"*/{last}.py")} - {
+        "batching",
+        "composites",
+        "gradients",
+        "rules",
+    }
+    return f"{package}.{families.pop()}.{last}" if families and not (top / last).exists() else None
+
+
 class _Former(MetaPathFinder, Loader):
     """A finder of modules under their former names: they are the same modules."""
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         return ModuleSpec(fullname, self) if current_name(fullname) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

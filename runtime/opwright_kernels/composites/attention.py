@@ -11,8 +11,8 @@ from opwright.arrays import layouts
 from opwright.arrays.dtypes import REDUCED, as_dtype, bool_, float32
 from opwright.autograd.quick import is_unwatched
 from opwright.tensors.tensor import wrap
-from opwright_kernels.attention import attention
-from opwright_kernels.normalization import safe_softmax
+from opwright_kernels.layers.attention import attention
+from opwright_kernels.layers.normalization import safe_softmax
 from opwright_kernels.plain import arrays_of
 
 Operand = Any

@@ -10,7 +10,7 @@ from opwright.arrays import layouts
 from opwright.arrays.dtypes import as_dtype, opmath
 from opwright.arrays.sizes import holds
 from opwright.arrays.storage import without_base
-from opwright_kernels.grids import Options, sampled
+from opwright_kernels.images.grids import Options, sampled
 
 Operand = Any
 

@@ -18,7 +18,7 @@ from opwright.autograd.quick import is_unwatched
 from opwright.dispatch.aten import aten as direct
 from opwright.plans.operands import check_inexact, check_square
 from opwright.tensors.tensor import wrap
-from opwright_kernels.linear_algebra import matrix_product
+from opwright_kernels.linalg.linear_algebra import matrix_product
 from opwright_kernels.plain import arrays_of
 
 Operand = Any  # a Tensor

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright_kernels.grids import Options, sampled, scattered
+from opwright_kernels.images.grids import Options, sampled, scattered
 
 Tensor = Any
 aten: Any = opwright.ops.aten

@@ -15,7 +15,7 @@ from opwright.plans.forms import Form, Forms
 from opwright.plans.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
 from opwright.plans.plan import Plan
 from opwright.rules.reductions import reduce
-from opwright_kernels.bins import check_grid
+from opwright_kernels.reducing.bins import check_grid
 
 _sorted = Forms()
 _REAL = "bool integer floating"

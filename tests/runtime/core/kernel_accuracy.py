@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import seeds
 
-from opwright_kernels import bessel_jy
+from opwright_kernels.special_functions import bessel_jy
 
 Array = np.ndarray[Any, Any]
 

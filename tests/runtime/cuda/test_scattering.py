@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import seeds
 
-from opwright_kernels.scattering import accumulate
+from opwright_kernels.moving.scattering import accumulate
 
 # NumPy under another name, so that `ufunc.at` is not used.
 OTHER = types.ModuleType("other")

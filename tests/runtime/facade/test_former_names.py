@@ -59,6 +59,14 @@ def test_a_module_has_one_identity_under_both_names() -> None:
     assert opwright.dtypes is importlib.import_module("opwright.arrays.dtypes")
 
 
+@pytest.mark.parametrize("name", ["gamma", "activations", "opwright.kernels.lapack", "composites.shapes"])
+def test_modules_of_kernels_that_stand_by_family(name: str) -> None:
+    """Generated packages name the one with special functions."""
+    former = name if name.startswith("opwright.") else f"opwright_kernels.{name}"
+    found = importlib.import_module(former)
+    assert found is importlib.import_module(found.__name__) and found.__name__.count(".") == 2
+
+
 @pytest.mark.parametrize("name", ["metadata", "tensor", "custom_ops.recording", "fake_profile"])
 def test_a_former_name_can_be_imported_first(name: str) -> None:
     program = f"import opwright.{name}; import opwright; print(opwright.tensor([1.]).sum().item())"

@@ -9,7 +9,7 @@ from typing import Any
 import cupy as cp
 
 from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result
-from opwright_kernels import special as special_kernels
+from opwright_kernels.special_functions import special as special_kernels
 
 from ..metas import ops as metas
 from ..native import cuda as native

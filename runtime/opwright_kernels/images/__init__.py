@@ -1,0 +1,1 @@
+"""Windows of images: convolution, pooling, padding, resampling."""

@@ -1,0 +1,1 @@
+"""Kernels of layers: attention, embeddings, normalization, losses."""

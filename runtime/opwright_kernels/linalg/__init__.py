@@ -1,0 +1,1 @@
+"""Factors of matrices, solutions and what follows from them."""

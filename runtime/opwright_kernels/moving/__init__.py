@@ -1,0 +1,1 @@
+"""Elements at other positions: shapes, joins, indices."""

@@ -1,0 +1,1 @@
+"""Sums, extremes and what is ordered: reductions, scans, sorting, sets, bins."""

@@ -1,0 +1,1 @@
+"""Special functions: gamma, Bessel, Airy, error functions, orthogonal polynomials."""
