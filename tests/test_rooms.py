@@ -15,9 +15,9 @@ RUNTIME = Path(__file__).parents[1] / "runtime" / "opwright"
 ROOMS = [
     ["ground"],
     ["arrays"],
-    ["symbolic", "plans"],
-    ["rules", "tensors"],
-    ["dispatch"],
+    ["generators", "symbolic", "plans"],
+    ["cuda_kernels", "rules", "tensors"],
+    ["creation", "dispatch"],
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
     ["levels"],

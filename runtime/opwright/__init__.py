@@ -41,7 +41,7 @@ _HOMES = {
         "contiguous_format=MemoryFormat.contiguous_format preserve_format=MemoryFormat.preserve_format "
         "strided=Layout.strided"
     ),
-    "arrays.generator": "Generator default_generator initial_seed manual_seed seed",
+    "generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "arrays.promotion": "can_cast promote_types result_type",
     "arrays.registered_backends": "register_backend",
     "arrays.size": "Size",
@@ -70,11 +70,11 @@ _HOMES = {
     "random": "get_rng_state set_rng_state",
     "serialization": "load save",
     "tags": "Tag",
-    "tensors.checks": (  # private in PyTorch, too, and in nearly every fake kernel
+    "creation.checks": (  # private in PyTorch, too, and in nearly every fake kernel
         "_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with "
         "_check_type _check_value _check_with"
     ),
-    "tensors.construction": "as_tensor asarray from_dlpack from_numpy tensor",
+    "creation.construction": "as_tensor asarray from_dlpack from_numpy tensor",
     "tensors.tensor": "Tensor is_tensor",
 }  # fmt: skip
 # The modules that are names here.

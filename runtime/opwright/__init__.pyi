@@ -79,7 +79,7 @@ from opwright.arrays.formats import (
     Layout as Layout,
     MemoryFormat as MemoryFormat,
 )
-from opwright.arrays.generator import (
+from opwright.generators.generator import (
     Generator as Generator,
     default_generator as default_generator,
     initial_seed as initial_seed,
@@ -167,7 +167,7 @@ from opwright.serialization import (
     save as save,
 )
 from opwright.tags import Tag as Tag
-from opwright.tensors.checks import (
+from opwright.creation.checks import (
     _assert as _assert,
     _check as _check,
     _check_index as _check_index,
@@ -179,7 +179,7 @@ from opwright.tensors.checks import (
     _check_value as _check_value,
     _check_with as _check_with,
 )
-from opwright.tensors.construction import (
+from opwright.creation.construction import (
     as_tensor as as_tensor,
     asarray as asarray,
     from_dlpack as from_dlpack,

@@ -45,15 +45,29 @@ _RENAMED: Final = {
     "registrations": "dispatch.kernel_forms",
     "registry": "dispatch.registering",
 }
+# By package: what moved on into a room of its own, as `new=old` where it got another name.
+_MOVED: Final = {
+    ("arrays", "creation"): "dlpack",
+    ("arrays", "generators"): "generator twister",
+    ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
+    "operands=device_operands sources=device_sources writers=device_writers",
+    ("tensors", "creation"): "checks construction factories",
+}
 _RULES: Final = (
     "activations convolution dropout embedding indexing linear_algebra losses normalization padding random scattering "
     "sorting upsampling windows"
 )
+_ON: Final = {
+    f"{package}.{former or name}": f"{room}.{name}"
+    for (package, room), names in _MOVED.items()
+    for name, _, former in (each.partition("=") for each in names.split())
+}
 _CURRENT: Final = {
-    f"opwright.{former}": f"opwright.{current}"
+    f"opwright.{former}": f"opwright.{_ON.get(current, current)}"
     for former, current in (
         *((name, f"{package}.{name}") for package, names in _KEPT.items() for name in names.split()),
         *_RENAMED.items(),
+        *_ON.items(),
     )
 } | {f"opwright.rules.{name}": f"opwright_kernels.rules.{name}" for name in _RULES.split()}
 _KERNELS: Final = "opwright.kernels"
