@@ -11,8 +11,8 @@ from math import e, inf, nan, pi  # noqa: F401
 
 import opwright.served  # it says what answers for rooms above
 import opwright.tensors.tensor  # noqa: F401 (its former name is that of a function)
+from opwright import former_names as _former_names
 from opwright.facade import of_package as _of_package
-from opwright.names import former_names as _former_names
 
 __version__ = "0.1.0"
 
@@ -43,7 +43,7 @@ _HOMES = {
     ),
     "generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "arrays.promotion": "can_cast promote_types result_type",
-    "arrays.registered_backends": "register_backend",
+    "backends.registered_backends": "register_backend",
     "arrays.size": "Size",
     "arrays.sizes": (
         "SymBool SymFloat SymInt check check_is_size guard_or_false guard_or_true statically_known_true sym_float "
@@ -66,7 +66,7 @@ _HOMES = {
     "methods.indexing": "nonzero",
     "methods.low_rank": "pca_lowrank svd_lowrank",
     "methods.printing": "set_printoptions",
-    "names.torch_alias": "as_torch",
+    "utils.torch_alias": "as_torch",
     "random": "get_rng_state set_rng_state",
     "serialization": "load save",
     "tags": "Tag",

@@ -91,7 +91,7 @@ from opwright.arrays.promotion import (
     promote_types as promote_types,
     result_type as result_type,
 )
-from opwright.arrays.registered_backends import register_backend as register_backend
+from opwright.backends.registered_backends import register_backend as register_backend
 from opwright.arrays.size import Size as Size
 from opwright.arrays.sizes import (
     SymBool as SymBool,
@@ -157,7 +157,7 @@ from opwright.methods.low_rank import (
     svd_lowrank as svd_lowrank,
 )
 from opwright.methods.printing import set_printoptions as set_printoptions
-from opwright.names.torch_alias import as_torch as as_torch
+from opwright.utils.torch_alias import as_torch as as_torch
 from opwright.random import (
     get_rng_state as get_rng_state,
     set_rng_state as set_rng_state,

@@ -31,6 +31,7 @@ from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD
+from opwright.names.late_imports import import_late
 from opwright.places import where_declared
 from opwright.plans.alike import alike
 from opwright.plans.known import KnownForms, KnownViews
@@ -171,9 +172,7 @@ __all__ = [
 
 def name_kernel(error: Exception, name: str, key: str) -> None:
     """Note on an error which operator's expression raised it, for which key, and where that is declared."""
-    from opwright.dispatch import kernel_sources  # late: for errors alone
-
-    kernel_sources.name_kernel(error, name, key)
+    import_late("opwright.inspection.kernel_sources").name_kernel(error, name, key)
 
 
 def install(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from opwright.arrays.cuda_arrays import device_count
 from opwright.arrays.devices import as_device
+from opwright.backends.cuda_arrays import device_count
 from opwright.generators.generator import generator_of
 
 __all__ = [

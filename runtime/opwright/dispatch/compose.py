@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, assert_never
 
 from opwright.arrays.devices import Device, backend_named
@@ -56,6 +55,7 @@ from opwright.keys import (
     DispatchKey,
     KeySet,
 )
+from opwright.names.late_imports import import_late
 from opwright.state import below_adinplaceorview
 
 if TYPE_CHECKING:
@@ -67,16 +67,13 @@ Function = Callable[..., Any]
 _REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
 
 
-def _errors() -> ModuleType:
-    from opwright.dispatch import errors  # late, as what follows: most processes need neither
-
-    return errors
+def _errors() -> Any:
+    return import_late("opwright.inspection.errors")  # as what follows: most processes need neither
 
 
 def _on_one_device(operator: Operator, kernel: Function) -> Function:
-    from opwright.dispatch.mixed_devices import on_one_device
-
-    return on_one_device(operator, kernel)
+    found: Function = import_late("opwright.backends.mixed_devices").on_one_device(operator, kernel)
+    return found
 
 
 def compose(operator: Operator, keys: int) -> Function:
