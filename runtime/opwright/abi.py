@@ -27,9 +27,6 @@ from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet
 from opwright.dispatch.parts import functions_of, install_methods
 from opwright.dispatch.parts import install as _install
-from opwright.dispatch.returns import as_tuple, number_of
-from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
-from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD
 from opwright.names.late_imports import import_late
 from opwright.places import where_declared
@@ -93,6 +90,9 @@ if TYPE_CHECKING:
     from opwright.cuda_kernels.loops import CudaLoop
     from opwright.cuda_kernels.sources import CudaSource
     from opwright.cuda_kernels.writers import CudaHostWriter, CudaWriter
+    from opwright.dispatch.returns import as_tuple, number_of
+    from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
+    from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
@@ -128,6 +128,9 @@ _LATER: Final = {
         "unpack_all", "unpack_optional",
     ),
     "opwright.generators.generator": ("Generator",),
+    "opwright.dispatch.returns": ("as_tuple", "number_of"),
+    "opwright.dispatch.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
+    "opwright.dispatch.variants": ("copy_written", "write_out", "write_outs", "write_self"),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),

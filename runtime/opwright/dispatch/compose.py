@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, assert_never
 
 from opwright.arrays.devices import Device, backend_named
 from opwright.core import fast
-from opwright.dispatch.adapters import adapt_array_kernel, adapt_boxed, adapt_composite, adapt_user_kernel
 from opwright.dispatch.forward_rules import RULES
 from opwright.dispatch.kernel_forms import (
     ArrayKernel,
@@ -69,6 +69,12 @@ _REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
 
 def _errors() -> Any:
     return import_late("opwright.inspection.errors")  # as what follows: most processes need neither
+
+
+def _adapters() -> ModuleType:
+    from opwright.dispatch import adapters
+
+    return adapters
 
 
 def _on_one_device(operator: Operator, kernel: Function) -> Function:
@@ -160,19 +166,20 @@ def _calling(
         return hooks.fakes().mixed(operator)
     match kernel:
         case Composite(function):
-            checked = adapt_composite(operator, function)
+            checked = _adapters().adapt_composite(operator, function)
             return hooks.fakes().in_mode(checked) if keys & META else checked
         case UserKernel(function, with_keyset):
             if with_keyset:
                 function = functools.partial(function, KeySet(operator.without_fallthrough(keys)))
-            adapted = adapt_user_kernel(operator, function)
+            adapted = _adapters().adapt_user_kernel(operator, function)
             return hooks.fakes().check_fake_kernel(operator, adapted) if key is DispatchKey.Meta else adapted
         case ArrayKernel(function):
-            adapted = adapt_array_kernel(operator, function)
+            adapted = _adapters().adapt_array_kernel(operator, function)
             is_mixed = _has_several_backends(keys) and key.bit & _REGISTERED
             return _on_one_device(operator, adapted) if is_mixed else adapted
         case Boxed(function):
-            return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
+            boxed: Function = _adapters().adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
+            return boxed
         case BackendSelect(position):
             return _select_backend(operator, position, keys & PYTHON_DISPATCHER)
         case Shim():
