@@ -15,9 +15,11 @@ RUNTIME = Path(__file__).parents[1] / "runtime" / "opwright"
 ROOMS = [
     ["ground"],
     ["arrays"],
-    ["symbolic", "plans"],
-    ["rules", "tensors"],
-    ["dispatch"],
+    ["generators", "symbolic", "plans"],
+    ["cuda_kernels", "rules", "tensors"],
+    ["creation", "dispatch"],
+    ["base", "inspection"],
+    ["backends"],
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
     ["levels"],
@@ -29,17 +31,41 @@ ROOMS = [
     ["nn", "array_api"],
     ["bindings"],
 ]
-# What is no package of its own: modules on the ground, what stands around the whole, and what is seen of it.
+# What is no package of its own: modules on the ground, what the rooms above dispatch share, what stands around the
+# whole, and what is seen of it.
 GROUND = (
-    "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "pytree", "state", "tags", "types",
+    "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "state",
 )  # fmt: skip
+BASE = ("former_names", "pytree", "tags", "types")
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
 FACADE = ("", "__main__", "facade", "facade_stub", "fft", "linalg", "masked", "served", "signal", "special", "whole")
 LARGEST_CIRCLE = 10
 LARGEST_CIRCLE_OF_TYPES = 30  # annotations counted
 # What type checkers see of rooms above: typing alone, which nothing at run time needs.
 ANNOTATED = {
+    "opwright.dispatch -> opwright.inspection.table_calculator",  # `opwright.dispatch` loads its functions by name
+    "opwright.dispatch -> opwright.inspection.tables",
+    "opwright.dispatch.overload_facts -> opwright.inspection.function_schema",  # what `op._schema` is
     "opwright.library -> opwright.testing.checking",  # the signature of `opcheck`
+}
+# The rooms that generated code runs on, which become a root of their own, and how many lines they may have.
+CORE = ("ground", "arrays", "plans", "rules", "tensors", "dispatch")
+CORE_MODULES = ("opwright.abi",)
+MOST_LINES_OF_THE_CORE = 13_000
+# What these load from above by name, when someone asks, or for an error.
+LATE = {
+    "opwright.abi -> opwright.inspection.kernel_sources",
+    "opwright.arrays.devices -> opwright.backends.cuda_arrays",
+    "opwright.dispatch -> opwright.inspection.table_calculator",
+    "opwright.dispatch -> opwright.inspection.tables",
+    "opwright.dispatch.compose -> opwright.backends.mixed_devices",
+    "opwright.dispatch.compose -> opwright.inspection.errors",
+    "opwright.dispatch.conversion -> opwright.generators.generator",
+    "opwright.dispatch.introspection -> opwright.inspection.signatures",
+    "opwright.dispatch.overload_facts -> opwright.inspection.function_schema",
+    "opwright.dispatch.overload_facts -> opwright.inspection.kernel_handles",
+    "opwright.dispatch.overload_facts -> opwright.inspection.schema",
+    "opwright.dispatch.signature -> opwright.inspection.other_libraries",
 }
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60
@@ -47,7 +73,7 @@ LONGEST_FUNCTION = 60
 
 def _room(module: str) -> str:
     package = module.split(".")[1] if "." in module else ""
-    for room, packages in (("ground", GROUND), ("tools", TOOLS), ("facade", FACADE)):
+    for room, packages in (("ground", GROUND), ("base", BASE), ("tools", TOOLS), ("facade", FACADE)):
         if package in packages:
             return room
     return package
@@ -183,6 +209,34 @@ def test_imports_go_down() -> None:
 
 def test_annotations_go_down_but_for_few() -> None:
     assert _up(_graph(for_types=True)) == ANNOTATED
+
+
+def _core() -> dict[str, Path]:
+    return {module: path for module, path in _files().items() if module in CORE_MODULES or _room(module) in CORE}
+
+
+def test_what_generated_code_runs_on_is_small() -> None:
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in _core().values())
+    print(lines)
+    assert lines <= MOST_LINES_OF_THE_CORE
+
+
+def test_what_generated_code_runs_on_imports_nothing_beside() -> None:
+    """Interpreters are loaded by `abi`, by name, and the operators of these rooms' own by theirs."""
+    graph, core = _graph(), _core()
+    assert {f"{module} -> {target}" for module in core for target in graph[module] - core.keys()} == set()
+
+
+def test_what_is_loaded_late_is_listed() -> None:
+    late = {
+        f"{module} -> {call.args[0].value}"
+        for module, path in _core().items()
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "import_late"
+        if isinstance(call.args[0], ast.Constant)
+    }
+    assert late == LATE
+    assert {arrow.partition(" -> ")[2] for arrow in LATE} <= _files().keys() - _core().keys()
 
 
 @pytest.mark.parametrize(("for_types", "largest"), [(False, LARGEST_CIRCLE), (True, LARGEST_CIRCLE_OF_TYPES)])

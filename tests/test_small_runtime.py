@@ -86,7 +86,7 @@ def test_it_loads_no(part: str, loaded: dict[str, Any]) -> None:
 
 
 EACH = """\
-import opwright.tensors.construction as construction
+import opwright.creation.construction as construction
 import opwright.tensors.tensor as module
 
 tensor = construction.tensor([1.0, 2.0])

@@ -173,7 +173,7 @@ def test_only_the_facade_imports_generated_code() -> None:
 
 def test_only_one_module_of_the_runtime_imports_the_generator() -> None:
     """Beside the one that begins the command line."""
-    assert users_of("opwright_codegen") <= {"opwright.dispatch.schema", "opwright.__main__"}
+    assert users_of("opwright_codegen") <= {"opwright.inspection.schema", "opwright.__main__"}
 
 
 @pytest.mark.parametrize("package", sorted(PACKAGES))

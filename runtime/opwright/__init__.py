@@ -11,8 +11,8 @@ from math import e, inf, nan, pi  # noqa: F401
 
 import opwright.served  # it says what answers for rooms above
 import opwright.tensors.tensor  # noqa: F401 (its former name is that of a function)
+from opwright import former_names as _former_names
 from opwright.facade import of_package as _of_package
-from opwright.names import former_names as _former_names
 
 __version__ = "0.1.0"
 
@@ -41,9 +41,9 @@ _HOMES = {
         "contiguous_format=MemoryFormat.contiguous_format preserve_format=MemoryFormat.preserve_format "
         "strided=Layout.strided"
     ),
-    "arrays.generator": "Generator default_generator initial_seed manual_seed seed",
+    "generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "arrays.promotion": "can_cast promote_types result_type",
-    "arrays.registered_backends": "register_backend",
+    "backends.registered_backends": "register_backend",
     "arrays.size": "Size",
     "arrays.sizes": (
         "SymBool SymFloat SymInt check check_is_size guard_or_false guard_or_true statically_known_true sym_float "
@@ -66,15 +66,15 @@ _HOMES = {
     "methods.indexing": "nonzero",
     "methods.low_rank": "pca_lowrank svd_lowrank",
     "methods.printing": "set_printoptions",
-    "names.torch_alias": "as_torch",
+    "utils.torch_alias": "as_torch",
     "random": "get_rng_state set_rng_state",
     "serialization": "load save",
     "tags": "Tag",
-    "tensors.checks": (  # private in PyTorch, too, and in nearly every fake kernel
+    "creation.checks": (  # private in PyTorch, too, and in nearly every fake kernel
         "_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with "
         "_check_type _check_value _check_with"
     ),
-    "tensors.construction": "as_tensor asarray from_dlpack from_numpy tensor",
+    "creation.construction": "as_tensor asarray from_dlpack from_numpy tensor",
     "tensors.tensor": "Tensor is_tensor",
 }  # fmt: skip
 # The modules that are names here.

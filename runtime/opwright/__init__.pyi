@@ -79,7 +79,7 @@ from opwright.arrays.formats import (
     Layout as Layout,
     MemoryFormat as MemoryFormat,
 )
-from opwright.arrays.generator import (
+from opwright.generators.generator import (
     Generator as Generator,
     default_generator as default_generator,
     initial_seed as initial_seed,
@@ -91,7 +91,7 @@ from opwright.arrays.promotion import (
     promote_types as promote_types,
     result_type as result_type,
 )
-from opwright.arrays.registered_backends import register_backend as register_backend
+from opwright.backends.registered_backends import register_backend as register_backend
 from opwright.arrays.size import Size as Size
 from opwright.arrays.sizes import (
     SymBool as SymBool,
@@ -157,7 +157,7 @@ from opwright.methods.low_rank import (
     svd_lowrank as svd_lowrank,
 )
 from opwright.methods.printing import set_printoptions as set_printoptions
-from opwright.names.torch_alias import as_torch as as_torch
+from opwright.utils.torch_alias import as_torch as as_torch
 from opwright.random import (
     get_rng_state as get_rng_state,
     set_rng_state as set_rng_state,
@@ -167,7 +167,7 @@ from opwright.serialization import (
     save as save,
 )
 from opwright.tags import Tag as Tag
-from opwright.tensors.checks import (
+from opwright.creation.checks import (
     _assert as _assert,
     _check as _check,
     _check_index as _check_index,
@@ -179,7 +179,7 @@ from opwright.tensors.checks import (
     _check_value as _check_value,
     _check_with as _check_with,
 )
-from opwright.tensors.construction import (
+from opwright.creation.construction import (
     as_tensor as as_tensor,
     asarray as asarray,
     from_dlpack as from_dlpack,

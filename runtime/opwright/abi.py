@@ -17,7 +17,6 @@ from opwright.arrays.annotations import Scalar
 from opwright.arrays.devices import Device, is_array
 from opwright.arrays.dtypes import DType, plain_dtypes
 from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.arrays.generator import Generator
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.forward_rules import ForwardRule, TangentFormula
@@ -28,10 +27,8 @@ from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet
 from opwright.dispatch.parts import functions_of, install_methods
 from opwright.dispatch.parts import install as _install
-from opwright.dispatch.returns import as_tuple, number_of
-from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
-from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
 from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD
+from opwright.names.late_imports import import_late
 from opwright.places import where_declared
 from opwright.plans.alike import alike
 from opwright.plans.known import KnownForms, KnownViews
@@ -88,15 +85,19 @@ if TYPE_CHECKING:
     from opwright.batching.leading import Folded, Leading
     from opwright.batching.products import Product, Reducing
     from opwright.batching.tables import Family
+    from opwright.cuda_kernels.kernels import CudaHostKernel, CudaKernel
+    from opwright.cuda_kernels.launches import LaunchRule
+    from opwright.cuda_kernels.loops import CudaLoop
+    from opwright.cuda_kernels.sources import CudaSource
+    from opwright.cuda_kernels.writers import CudaHostWriter, CudaWriter
+    from opwright.dispatch.returns import as_tuple, number_of
+    from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
+    from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, new_fake, place_of, place_of_first
-    from opwright.plans.device_kernels import CudaHostKernel, CudaKernel
-    from opwright.plans.device_loops import CudaLoop
-    from opwright.plans.device_sources import CudaSource
-    from opwright.plans.device_writers import CudaHostWriter, CudaWriter
-    from opwright.plans.launches import LaunchRule
+    from opwright.generators.generator import Generator
     from opwright.plans.native import NativeLibrary
 
 VERSION: Final = 5
@@ -126,14 +127,18 @@ _LATER: Final = {
         "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "save_results", "unpack",
         "unpack_all", "unpack_optional",
     ),
+    "opwright.generators.generator": ("Generator",),
+    "opwright.dispatch.returns": ("as_tuple", "number_of"),
+    "opwright.dispatch.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
+    "opwright.dispatch.variants": ("copy_written", "write_out", "write_outs", "write_self"),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
-    "opwright.plans.device_kernels": ("CudaHostKernel", "CudaKernel"),
-    "opwright.plans.device_loops": ("CudaLoop",),
-    "opwright.plans.device_sources": ("CudaSource",),
-    "opwright.plans.device_writers": ("CudaHostWriter", "CudaWriter"),
-    "opwright.plans.launches": ("LaunchRule",),
+    "opwright.cuda_kernels.kernels": ("CudaHostKernel", "CudaKernel"),
+    "opwright.cuda_kernels.loops": ("CudaLoop",),
+    "opwright.cuda_kernels.sources": ("CudaSource",),
+    "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
+    "opwright.cuda_kernels.launches": ("LaunchRule",),
     "opwright.plans.native": ("NativeLibrary",),
 }  # fmt: skip
 # Names that packages of former versions import, and no template uses any more.
@@ -170,9 +175,7 @@ __all__ = [
 
 def name_kernel(error: Exception, name: str, key: str) -> None:
     """Note on an error which operator's expression raised it, for which key, and where that is declared."""
-    from opwright.dispatch import kernel_sources  # late: for errors alone
-
-    kernel_sources.name_kernel(error, name, key)
+    import_late("opwright.inspection.kernel_sources").name_kernel(error, name, key)
 
 
 def install(

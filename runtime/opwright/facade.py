@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from opwright.names.former_names import current_name
+from opwright.former_names import current_name
 from opwright.names.late_imports import import_late
 from opwright.names.missing import missing_attribute
 
@@ -16,7 +16,7 @@ __all__ = ["CONSTANTS", "of_package", "places_of"]
 _PACKAGE: Final = "opwright"
 CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi")
 # The rooms that need neither ATen nor the methods of Tensor: their names load them alone.
-_ALONE: Final = ("arrays", "dispatch", "errors", "keys", "plugins", "tags")
+_ALONE: Final = ("arrays", "backends", "dispatch", "errors", "generators", "keys", "plugins", "tags")
 
 
 def of_package(homes: Mapping[str, str], modules: Iterable[str]) -> tuple[Callable[[str], Any], Callable[[], Any]]:
@@ -69,6 +69,6 @@ def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:
         return import_late(f"{_PACKAGE}.{name}")
     whole = _whole()
     if name not in whole.operators.FUNCTIONS:
-        hint = import_late("opwright.names.numpy_names").numpy_hint(name)
+        hint = import_late("opwright.utils.numpy_names").numpy_hint(name)
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, names(), hint)
     return whole.factories.function(name, getattr(whole.operators, name))

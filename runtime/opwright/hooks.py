@@ -31,7 +31,7 @@ Tensor: TypeAlias = Any
 
 
 class Operators(Protocol):
-    """The answers of `opwright.dispatch`: what arrays and plans ask of operators, and do with them."""
+    """The answers of `opwright.backends`: what arrays and plans ask of operators, and do with them."""
 
     def wrong_result(self, problem: str, what: str) -> ContractError: ...
     def register_array_kernel(

@@ -7,8 +7,15 @@ from typing import Any
 
 from opwright.arrays.devices import as_device
 from opwright.arrays.dtypes import uint8
-from opwright.arrays.generator import default_generator, generator_of, initial_seed, keeping_states, manual_seed, seed
-from opwright.tensors.construction import from_numpy
+from opwright.creation.construction import from_numpy
+from opwright.generators.generator import (
+    default_generator,
+    generator_of,
+    initial_seed,
+    keeping_states,
+    manual_seed,
+    seed,
+)
 from opwright.tensors.tensor import Tensor
 
 __all__ = [

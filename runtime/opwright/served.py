@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 @cache
 def _operators() -> Operators:
-    from opwright.dispatch import serving
+    from opwright.backends import serving
 
     return serving
 

@@ -11,10 +11,11 @@ from functools import partial
 import opwright.autograd
 import opwright.library
 import opwright.methods  # noqa: F401 (it gives Tensor its methods)
-from opwright.arrays.generator import generator_of
+from opwright.creation import factories
 from opwright.dispatch.namespaces import ops
 from opwright.dispatch.parts import Later
-from opwright.tensors import factories, methods
+from opwright.generators.generator import generator_of
+from opwright.tensors import methods
 from opwright.tensors.tensor import Tensor
 
 # Last, since generated code imports the runtime; it gives Tensor the methods that are operators.

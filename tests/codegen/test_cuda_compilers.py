@@ -106,7 +106,7 @@ def test_sources_of_the_golden_case(tmp_path: Path, name: str, options: tuple[st
 def test_values_are_laid_out_as_they_are_packed(tmp_path: Path) -> None:
     """Numbers that may be left out, and lists, for every dtype: their sizes, and where the mark is."""
     np = pytest.importorskip("numpy")
-    from opwright.plans.launches import packed_list, packed_optional, packed_sizes
+    from opwright.cuda_kernels.launches import packed_list, packed_optional, packed_sizes
 
     checks, dtypes = [], ["bool", "uint8", "int16", "int32", "uint64", "float32", "float64", "complex64", "complex128"]
     given = [packed_optional(None, "scalar", np.dtype(dtype)) for dtype in dtypes]

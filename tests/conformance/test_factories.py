@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import opwright
-from opwright.tensors.factories import FACTORIES, METHODS
+from opwright.creation.factories import FACTORIES, METHODS
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from both import check, message  # noqa: E402

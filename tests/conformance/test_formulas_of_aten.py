@@ -12,8 +12,8 @@ from samples import samples_of
 from sampling import Sample
 
 import opwright
-from opwright.dispatch.meta_formulas import FORMULAS
 from opwright.fake import FakeTensorMode
+from opwright.inspection.meta_formulas import FORMULAS
 from opwright.library import Library, register_meta
 from opwright_codegen.schema.model import SchemaKind
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from opwright.dispatch import schema as _schema
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
+from opwright.inspection import schema as _schema
 
 _numbers = itertools.count()
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opwright.amp.settings import SETTINGS, current, get_autocast_dtype, is_autocast_available, switch
-from opwright.arrays.cuda_arrays import device_count
 from opwright.arrays.dtypes import DType, as_dtype, bfloat16, float16
+from opwright.backends.cuda_arrays import device_count
 from opwright.keys import META
 from opwright.state import MODES, ThreadBlock, active_modes
 

@@ -9,9 +9,9 @@ import opwright
 from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import DType
 from opwright.arrays.promotion import scalar_dtype
+from opwright.creation.construction import asarray as as_array
+from opwright.creation.construction import from_dlpack as load_dlpack
 from opwright.methods.functional import meshgrid as grid_of
-from opwright.tensors.construction import asarray as as_array
-from opwright.tensors.construction import from_dlpack as load_dlpack
 from opwright.tensors.tensor import Tensor
 
 __all__ = [

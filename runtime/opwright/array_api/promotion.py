@@ -10,7 +10,7 @@ import numpy as np
 from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import FLOATING, INTEGRAL, DType, as_dtype, bool_, to_real, uint64
 from opwright.arrays.promotion import NUMBERS, castable, combine_categories, promote, scalar_dtype
-from opwright.tensors.construction import tensor
+from opwright.creation.construction import tensor
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["DTYPES", "KINDS", "Operand", "astype", "can_cast", "finfo", "iinfo", "isdtype", "promoted", "result_type"]

@@ -20,6 +20,7 @@ from opwright.arrays.layouts import Shape
 from opwright.errors import RegistrationError
 from opwright.hooks import hooks
 from opwright.locks.registry_lock import RegistryLock
+from opwright.names.late_imports import import_late
 
 Array = Any
 _DEVICE = re.compile(r"([a-z_][a-z0-9_]*)(?::(0|[1-9][0-9]*))?")
@@ -232,9 +233,7 @@ def _load_cuda() -> Backend:
         known = _by_name.get("cuda")
         if known is not None:
             return known
-        from opwright.arrays.cuda_arrays import cuda_backend
-
-        return add_backend(cuda_backend())
+        return add_backend(import_late("opwright.backends.cuda_arrays").cuda_backend())
 
 
 # Types that are told apart from arrays most often, and have no type between themselves and `object` that could be one.

@@ -12,14 +12,19 @@ from opwright.arrays.symbolic_numbers import Symbolic, SymBool, SymFloat, SymInt
 
 __all__ = [
     "SymBool", "SymFloat", "SymInt", "at_least_one", "check", "check_is_size", "from_front", "guard_or_false",
-    "guard_or_true", "holds", "is_place", "is_symbolic", "larger", "smaller", "statically_known_true", "sym_float",
-    "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
+    "guard_or_true", "holds", "is_number", "is_place", "is_symbolic", "larger", "smaller", "statically_known_true",
+    "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
 ]  # fmt: skip
 
 
 def is_symbolic(value: object) -> bool:
     """Whether the value is a SymInt, SymFloat or SymBool."""
     return isinstance(value, Symbolic)
+
+
+def is_number(value: object) -> bool:
+    """Whether the value is a Python number."""
+    return isinstance(value, int | float | complex | Symbolic)
 
 
 # Questions

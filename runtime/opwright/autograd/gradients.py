@@ -12,7 +12,7 @@ from opwright.arrays.layouts import Shape
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded, RecordedSeveral, node_of, number_of
 from opwright.autograd.quick import is_array_alone, is_unwatched
 from opwright.dispatch.aten import aten
-from opwright.dispatch.kernel_sources import recorded_by
+from opwright.inspection.kernel_sources import recorded_by
 from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = ["add", "fit", "ones_like", "zeros"]

@@ -24,8 +24,8 @@ from opwright.arrays.layouts import Shape
 from opwright.autograd.collecting import adopt_node, track_nodes
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.core import NodeBase, fast
-from opwright.dispatch.kernel_sources import gradient_text, recorded_by
 from opwright.errors import ContractError
+from opwright.inspection.kernel_sources import gradient_text, recorded_by
 from opwright.keys import GRAD
 from opwright.plans.kernel_errors import shown
 

@@ -9,7 +9,7 @@ from opwright.batching.families import Elementwise
 from opwright.batching.leading import Folded, Leading
 from opwright.batching.products import Reducing
 from opwright.batching.tables import Family
-from opwright.dispatch.meta_formulas import FORMULAS
+from opwright.inspection.meta_formulas import FORMULAS
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator

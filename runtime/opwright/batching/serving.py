@@ -14,8 +14,8 @@ from opwright.batching.refused import refusal, refusal_of_out
 from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule, Family
 from opwright.dispatch.kernel_forms import Composite, Lazy
-from opwright.dispatch.kernel_handles import KernelHandle
 from opwright.dispatch.registry import registry
+from opwright.inspection.kernel_handles import KernelHandle
 from opwright.keys import DispatchKey
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Serve

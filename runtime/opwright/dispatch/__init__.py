@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from opwright import plugins
 from opwright.core import Core, core
-from opwright.dispatch.kernel_forms import Registration, Unbound, fallthrough_kernel
-from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.packets import Packet
+from opwright.dispatch.kernel_forms import fallthrough_kernel
 from opwright.dispatch.precedence import Entry
 from opwright.dispatch.registry import registry as _registry  # `dispatch.registry` is the module
-from opwright.errors import DispatchError
-from opwright.keys import RUNTIME_KEYS, DispatchKey, KeySet
-from opwright.names.former_names import give_former_names
+from opwright.keys import DispatchKey, KeySet
 from opwright.names.late_imports import import_late
 from opwright.names.missing import missing_attribute
-from opwright.places import shown
-from opwright.state import below_autograd, enable_python_dispatcher, exclude_keys, include_keys, with_modes
-from opwright.tensors.tensor import Tensor
+from opwright.state import below_autograd, enable_python_dispatcher, exclude_keys, include_keys
 
 if TYPE_CHECKING:
-    from opwright.dispatch.table_calculator import PythonDispatcher
+    from opwright.inspection.table_calculator import PythonDispatcher
+    from opwright.inspection.tables import dump, keys, redispatch, registrations, table
 
 __all__ = [
     "Core", "DispatchKey", "Entry", "KeySet", "PythonDispatcher", "below_autograd", "core", "dump",
@@ -30,73 +25,32 @@ __all__ = [
     "registrations", "table",
 ]  # fmt: skip
 
-
-def table(op: Operator | Packet | str) -> dict[str, Entry]:
-    """Return what serves each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
-    operator = _operator(op)
-    plugins.load()
-    with _registry.lock:
-        return {key.name: operator.entry(key) for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS))}
-
-
-def dump(op: Operator | Packet | str, file: TextIO | None = None) -> None:
-    """Print the table as PyTorch does: `CPU: registered at FILE:LINE [kernel]`."""
-    operator = _operator(op)
-    lines = [f"{name}: {_describe(entry)} [{entry.rule}]" for name, entry in table(operator).items()]
-    print(f"{operator.name}{operator.declaration}", *lines, sep="\n", file=file or sys.stdout)
-
-
-def _describe(entry: Entry) -> str:
-    if entry.registration is None:
-        return entry.rule.replace(" ", "_")
-    if isinstance(entry.registration.kernel, Unbound):
-        return f"unbound '{entry.registration.kernel.name}' declared at {entry.where}"
-    return f"{'fallthrough ' if entry.is_fallthrough else ''}registered at {shown(entry.where)}"
-
-
-def registrations(op: Operator | Packet | str) -> dict[str, Registration]:
-    """Return the newest registration of every key that has one, alias and foreign keys too, by the key's name."""
-    operator = _operator(op)
-    plugins.load()
-    with _registry.lock:
-        return {
-            key.name if isinstance(key, DispatchKey) else key: found[-1]
-            for key, found in operator.registrations.items()
-            if found
-        }
-
-
-def keys(*tensors: Tensor) -> KeySet:
-    """Return the keys that a call with these tensors would dispatch by, this thread's modes included."""
-    bits = 0
-    for tensor in tensors:
-        bits |= tensor.keys
-    return KeySet(with_modes(bits))
-
-
-def redispatch(op: Operator | Packet | str, keyset: KeySet, /, *args: Any, **kwargs: Any) -> Any:
-    """Call an operator with exactly these keys. Raises DispatchError."""
-    return _operator(op).redispatch(keyset, *args, **kwargs)
-
-
-def _operator(op: Operator | Packet | str) -> Operator:
-    match op:
-        case Operator():
-            return op
-        case Packet():
-            if len(op.operators) == 1:
-                return next(iter(op.operators.values()))
-            if "" in op.operators:
-                return op.operators[""]
-            raise DispatchError(f"{op.name} has several overloads ({', '.join(op.overloads())}): say which one")
-        case str():
-            return find_operator(op)
+_TABLES: Final = frozenset(("dump", "keys", "redispatch", "registrations", "table"))
+# What modules had, and an attribute of `registry` is now.
+_FORMER: Final = {
+    "kernel_forms": "fallbacks kernels lock",
+    "lost": "lost_definitions lost_kernels lost_operators why_lost",
+    "operator": "operators",
+    "registering": "generated_namespaces",
+    "registry": "overloads shared_overloads",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PythonDispatcher":
-        return import_late("opwright.dispatch.table_calculator").PythonDispatcher
-    raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)
+    if name in _TABLES:
+        found = getattr(import_late("opwright.inspection.tables"), name)
+    elif name == "PythonDispatcher":
+        found = import_late("opwright.inspection.table_calculator").PythonDispatcher
+    else:
+        raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)
+    setattr(sys.modules[__name__], name, found)
+    return found
 
 
-give_former_names(_registry)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+for _module, _names in _FORMER.items():
+    for _name in _names.split():
+        setattr(import_module(f"{__name__}.{_module}"), _name, getattr(_registry, _name))

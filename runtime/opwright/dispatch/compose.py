@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from opwright.arrays.devices import Device, backend_named
 from opwright.core import fast
-from opwright.dispatch.adapters import adapt_array_kernel, adapt_boxed, adapt_composite, adapt_user_kernel
 from opwright.dispatch.forward_rules import RULES
 from opwright.dispatch.kernel_forms import (
     ArrayKernel,
@@ -56,6 +55,7 @@ from opwright.keys import (
     DispatchKey,
     KeySet,
 )
+from opwright.names.late_imports import import_late
 from opwright.state import below_adinplaceorview
 
 if TYPE_CHECKING:
@@ -67,16 +67,19 @@ Function = Callable[..., Any]
 _REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
 
 
-def _errors() -> ModuleType:
-    from opwright.dispatch import errors  # late, as what follows: most processes need neither
+def _errors() -> Any:
+    return import_late("opwright.inspection.errors")  # as what follows: most processes need neither
 
-    return errors
+
+def _adapters() -> ModuleType:
+    from opwright.dispatch import adapters
+
+    return adapters
 
 
 def _on_one_device(operator: Operator, kernel: Function) -> Function:
-    from opwright.dispatch.mixed_devices import on_one_device
-
-    return on_one_device(operator, kernel)
+    found: Function = import_late("opwright.backends.mixed_devices").on_one_device(operator, kernel)
+    return found
 
 
 def compose(operator: Operator, keys: int) -> Function:
@@ -163,19 +166,20 @@ def _calling(
         return hooks.fakes().mixed(operator)
     match kernel:
         case Composite(function):
-            checked = adapt_composite(operator, function)
+            checked = _adapters().adapt_composite(operator, function)
             return hooks.fakes().in_mode(checked) if keys & META else checked
         case UserKernel(function, with_keyset):
             if with_keyset:
                 function = functools.partial(function, KeySet(operator.without_fallthrough(keys)))
-            adapted = adapt_user_kernel(operator, function)
+            adapted = _adapters().adapt_user_kernel(operator, function)
             return hooks.fakes().check_fake_kernel(operator, adapted) if key is DispatchKey.Meta else adapted
         case ArrayKernel(function):
-            adapted = adapt_array_kernel(operator, function)
+            adapted = _adapters().adapt_array_kernel(operator, function)
             is_mixed = _has_several_backends(keys) and key.bit & _REGISTERED
             return _on_one_device(operator, adapted) if is_mixed else adapted
         case Boxed(function):
-            return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
+            boxed: Function = _adapters().adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
+            return boxed
         case BackendSelect(position):
             return _select_backend(operator, position, keys & PYTHON_DISPATCHER)
         case Shim():

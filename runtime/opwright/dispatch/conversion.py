@@ -19,9 +19,9 @@ import numpy as np
 from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import CANONICAL, DType, as_dtype
 from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.arrays.generator import Generator
 from opwright.arrays.size import Size
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic, sym_float
+from opwright.names.late_imports import import_late
 from opwright.tensors.tensor import Tensor
 
 __all__ = [
@@ -264,13 +264,10 @@ def _member_of(kind: type[Layout] | type[MemoryFormat]) -> Convert:
     return to_member
 
 
-def _instance_of(kind: type) -> Convert:
-    def to_instance(value: Any) -> Any:
-        if isinstance(value, kind):
-            return value
-        raise Mismatch
-
-    return to_instance
+def _to_generator(value: Any) -> Any:
+    if isinstance(value, import_late("opwright.generators.generator").Generator):
+        return value
+    raise Mismatch
 
 
 _CONVERTERS: Final[dict[str, Convert]] = {
@@ -288,7 +285,7 @@ _CONVERTERS: Final[dict[str, Convert]] = {
     "Device": _to_device,
     "Layout": _member_of(Layout),
     "MemoryFormat": _member_of(MemoryFormat),
-    "Generator": _instance_of(Generator),
+    "Generator": _to_generator,
 }
 
 

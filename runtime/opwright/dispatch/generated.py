@@ -17,7 +17,6 @@ from opwright.dispatch.keywords import NOT_GIVEN, given_by_name
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet, packet
 from opwright.dispatch.registry import registry
-from opwright.dispatch.returns import show_result
 from opwright.errors import RegistrationError
 from opwright.places import shown
 from opwright.tensors.tensor import Tensor
@@ -242,6 +241,8 @@ def function_of(
 
 def result_class(operator: Operator, name: str, module: str) -> Callable[..., Any]:
     """Return the class of an operator's results, a named tuple with the names that its declaration gives them."""
+    from opwright.dispatch.returns import show_result  # late: for operators of several results alone
+
     made = namedtuple(name, operator.parts.names_of_results, module=module)  # type: ignore[misc]
     made.__repr__ = show_result  # type: ignore[method-assign]
     operator.result = made

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import keyword
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.dispatch.declarations import REQUIRED
 from opwright.keys import BACKENDS, DispatchKey
+from opwright.names.late_imports import import_late
 from opwright.places import shown
 
 if TYPE_CHECKING:
@@ -69,30 +68,5 @@ class ShownSignature:
     def __get__(self, callee: Operator | Packet | None, owner: type) -> inspect.Signature | None:
         if callee is None:
             return None  # of the class, Python finds it itself
-        overloads = getattr(callee, "operators", None)
-        if overloads is None:
-            return _of_operator(callee)  # type: ignore[arg-type]  # only a Packet has overloads
-        if len(overloads) == 1:
-            return _of_operator(*overloads.values())
-        return inspect.signature(_any_arguments if callee.stub is None else callee.stub)
-
-
-def _any_arguments(*args: Any, **kwargs: Any) -> None:
-    """Have the signature of what several overloads take."""
-
-
-def _of_operator(operator: Operator) -> inspect.Signature:
-    """Return declared types as annotations; a name that Python reserves gets an underscore, as in the stubs."""
-    arguments, returns, _ = operator.parts
-    parameters = [
-        inspect.Parameter(
-            each.name + "_" if keyword.iskeyword(each.name) else each.name,
-            inspect.Parameter.KEYWORD_ONLY if each.is_keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=inspect.Parameter.empty if each.default is REQUIRED else each.default,
-            annotation=each.annotated,
-        )
-        for each in arguments
-    ]
-    return inspect.Signature(
-        parameters, return_annotation=returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
-    )
+        found: inspect.Signature = import_late("opwright.inspection.signatures").signature_of(callee)
+        return found

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from opwright.dispatch.entries import Entries
 from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey, KeySet
+from opwright.names.late_imports import import_late
 
 if TYPE_CHECKING:
-    from opwright.dispatch.function_schema import SchemaView
     from opwright.dispatch.operator import Operator
     from opwright.dispatch.packets import Packet
+    from opwright.inspection.function_schema import SchemaView
 
 __all__ = ["OverloadFacts", "QualifiedName"]
 
@@ -42,17 +43,14 @@ class OverloadFacts(Entries):
     @property
     def schema(self) -> Any:
         """Return the parsed schema, an `opwright_codegen.schema.model.FunctionSchema`; parsed anew at each use."""
-        from opwright.dispatch.schema import parse  # late: no call needs it
-
-        return parse(self.name + self.declaration)
+        return import_late("opwright.inspection.schema").parse(self.name + self.declaration)
 
     @property
     def _schema(self) -> SchemaView:
         """Return the schema as PyTorch shows it."""
         if self._shown_schema is None:
-            from opwright.dispatch.function_schema import SchemaView
-
-            self._shown_schema = SchemaView(self.schema, self.signature.defaults)
+            view = import_late("opwright.inspection.function_schema").SchemaView
+            self._shown_schema = view(self.schema, self.signature.defaults)
         return self._shown_schema
 
     @property
@@ -104,12 +102,11 @@ class OverloadFacts(Entries):
 
     def decompose(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the operator's CompositeImplicitAutograd kernel; return NotImplemented where it has none."""
-        from opwright.dispatch.kernel_handles import KernelHandle
-
         registration = self._decomposition()
         if registration is None:
             return NotImplemented
-        return KernelHandle(self, DispatchKey.AutogradCPU, registration)(*args, **kwargs)  # type: ignore[arg-type]
+        handle = import_late("opwright.inspection.kernel_handles").KernelHandle
+        return handle(self, DispatchKey.AutogradCPU, registration)(*args, **kwargs)
 
     def _decomposition(self) -> Any:
         with registry.lock:

@@ -11,6 +11,7 @@ import numpy as np
 from opwright import plugins
 from opwright.arrays.devices import Device, is_array
 from opwright.arrays.size import Size
+from opwright.arrays.sizes import is_number
 from opwright.core import Caller, fast
 from opwright.dispatch import forms
 from opwright.dispatch.conversion import base_type
@@ -19,7 +20,6 @@ from opwright.dispatch.keywords import other_names, translated, unknown_name
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import argument_error, element
-from opwright.dispatch.wrapped_numbers import is_number, takes_numbers
 from opwright.errors import ArgumentError, DispatchError
 from opwright.names.missing import did_you_mean, missing_attribute
 from opwright.tensors.tensor import Tensor
@@ -260,7 +260,7 @@ def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) ->
         if value is None and is_optional:
             continue
         if not is_list:
-            number_fits = takes_scalars and is_number(value) and takes_numbers(operator, position)
+            number_fits = takes_scalars and is_number(value) and _takes_numbers(operator, position)
             if not _is_tensor(value, takes_scalars) and not number_fits:
                 raise argument_error(operator, position, value)
         elif not isinstance(value, list | tuple):
@@ -269,6 +269,12 @@ def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) ->
             for index, item in enumerate(value):
                 if not _is_tensor(item, takes_scalars) and (item is not None or not has_optional_items):
                     raise argument_error(operator, position, value, element(index, item))
+
+
+def _takes_numbers(operator: Operator, position: int) -> bool:
+    from opwright.dispatch import wrapped_numbers  # late: for numbers alone
+
+    return wrapped_numbers.takes_numbers(operator, position)
 
 
 def _is_tensor(value: Any, takes_scalars: bool) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from opwright.arrays.devices import is_array
+from opwright.arrays.sizes import is_number
 from opwright.arrays.storage import Extra, PlainArrayError, PlainStorage, storage_of
 from opwright.dispatch.conversion import Mismatch
 from opwright.dispatch.signature import Signature, argument_error, element
-from opwright.dispatch.wrapped_numbers import is_number, takes_numbers, wrap_numbers
 from opwright.errors import AutogradError
 from opwright.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
 from opwright.state import with_modes
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 Find = Callable[[int], Callable[..., Any]]  # a kernel by keys
 __all__ = ["call_with_arrays", "check_tensors", "check_with_arrays", "is_all_numpy"]
+
+
+def _numbers() -> ModuleType:
+    from opwright.dispatch import wrapped_numbers  # late: for numbers alone
+
+    return wrapped_numbers
 
 
 def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -37,7 +44,7 @@ def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
         value = checked[position]
         if value is None and is_optional:
             continue
-        if not is_list and is_number(value) and takes_numbers(operator, position):
+        if not is_list and is_number(value) and _numbers().takes_numbers(operator, position):
             numbers.append(position)
         elif not is_list:
             checked[position] = _checked(operator, position, value, value)
@@ -52,7 +59,7 @@ def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
             raise argument_error(operator, position, value)
     if numbers:
         try:
-            wrap_numbers(operator, checked)
+            _numbers().wrap_numbers(operator, checked)
         except Mismatch as error:
             raise argument_error(operator, numbers[0], args[numbers[0]], str(error)) from None
     return tuple(checked)

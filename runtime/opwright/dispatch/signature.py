@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.arrays.dtypes import dtype_name
@@ -15,6 +14,7 @@ from opwright.dispatch.conversion import Convert, Mismatch, converter, is_tensor
 from opwright.dispatch.declarations import REQUIRED
 from opwright.dispatch.keywords import NOT_GIVEN, unknown_name
 from opwright.errors import ArgumentError
+from opwright.names.late_imports import import_late
 from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -26,10 +26,8 @@ _WRITES: Final = re.compile(r"\([^)]*!")
 _ALIAS: Final = re.compile(r"Tensor\((\w+)")
 
 
-def _hints() -> ModuleType:
-    from opwright.dispatch import other_libraries  # late: for errors alone
-
-    return other_libraries
+def _hints() -> Any:
+    return import_late("opwright.inspection.other_libraries")  # for errors alone
 
 
 class TensorArgument(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from opwright.arrays.dtypes import DType, wrapped_scalar
 from opwright.arrays.promotion import result_type
-from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic
+from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_number
 from opwright.dispatch.conversion import converter
 from opwright.hooks import hooks
 from opwright.keys import META
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
 __all__ = ["is_number", "takes_numbers", "wrap_numbers"]
-
-
-def is_number(value: object) -> bool:
-    """Whether the value is a Python number."""
-    return isinstance(value, int | float | complex) or is_symbolic(value)
 
 
 def takes_numbers(operator: Operator, position: int) -> bool:

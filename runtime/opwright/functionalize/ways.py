@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from opwright.dispatch.aten import aten
-from opwright.dispatch.kernel_handles import KernelHandle
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registry import registry
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
@@ -16,6 +15,7 @@ from opwright.functionalize.variants import Variant, functional_variant, view_of
 from opwright.functionalize.viewing import call_view, shadows_of
 from opwright.functionalize.views import has_strides
 from opwright.functionalize.writes import Writing
+from opwright.inspection.kernel_handles import KernelHandle
 from opwright.keys import DispatchKey
 from opwright.levels.interpreter import Serve
 from opwright.levels.kernels import mapped

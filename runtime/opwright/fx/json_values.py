@@ -14,6 +14,7 @@ import opwright.arrays.dtypes
 from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import as_dtype, dtype_name
 from opwright.arrays.formats import Layout, MemoryFormat
+from opwright.creation.construction import tensor
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.packets import Packet, find_packet
 from opwright.errors import DispatchError
@@ -21,7 +22,6 @@ from opwright.fx.json_allowed import FUNCTIONS
 from opwright.fx.node import Node
 from opwright.names.missing import did_you_mean
 from opwright.pytree import TreeSpec
-from opwright.tensors.construction import tensor
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["JSONFormatError", "function_from", "function_text", "spec_from", "spec_text", "value_from", "value_text"]

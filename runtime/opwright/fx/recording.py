@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from opwright.arrays.generator import Generator
 from opwright.dispatch.namespaces import ops
 from opwright.dispatch.operator import Operator
 from opwright.errors import DataDependentOutputError
@@ -17,6 +16,7 @@ from opwright.fx.graph import Graph
 from opwright.fx.known_tensors import KnownTensors
 from opwright.fx.node import Node
 from opwright.fx.sizes import SYMBOLIC, Sizes
+from opwright.generators.generator import Generator
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.symbolic.locations import users_line
 from opwright.tensors.results import share_memory, tensors_of

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays import dlpack
 from opwright.arrays.devices import Device
 from opwright.arrays.formats import MemoryFormat
+from opwright.creation import dlpack
 from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
 from opwright.methods import pickling

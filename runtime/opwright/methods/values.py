@@ -9,11 +9,11 @@ import numpy as np
 from opwright.arrays.devices import backend_of
 from opwright.arrays.dtypes import INEXACT, REDUCED
 from opwright.core import fast
+from opwright.creation.construction import tensor
 from opwright.dispatch.aten import aten
 from opwright.hooks import hooks
 from opwright.keys import FRONT_MODE, GRAD, META, TANGENT, WATCHED
 from opwright.state import with_modes
-from opwright.tensors.construction import tensor
 from opwright.tensors.tensor import Tensor, install_methods
 
 __all__ = ["Valued"]

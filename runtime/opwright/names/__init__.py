@@ -1,1 +1,1 @@
-"""Names of modules and of their attributes: missing ones, former ones, and those that are loaded later."""
+"""Names of modules and of their attributes: missing ones, and those that are loaded later."""

@@ -7,127 +7,53 @@ are in `opwright_kernels.rules`, and are names of this module, too.
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from opwright.names.packages import PackageOfFunctions, names_of_parts
+from opwright.names.late_imports import import_late
+from opwright.names.missing import missing_attribute
+from opwright.names.packages import PackageOfFunctions
 
 if TYPE_CHECKING:
-    from opwright.plans.plan import Plan
-    from opwright.rules.factories import (
-        arange,
-        copied,
-        empty,
-        eye,
-        filled,
-        full,
-        like,
-        linspace,
-        overwritten,
-        sized,
-        window,
-    )
-    from opwright.rules.joining import cat, stack
-    from opwright.rules.pointwise import (
-        clamped,
-        complex_of,
-        divided,
-        masked,
-        membership,
-        pointwise,
-        pointwise_with,
-        polygamma,
-        power_of_number,
-        power_to_number,
-        same_dtypes,
-        scaled,
-        where,
-    )
-    from opwright.rules.products import added_outer, added_product, cross, distances, gufunc, trace
-    from opwright.rules.rearranging import (
-        block_diagonal,
-        channels_from_pixels,
-        diagonal_overlaid,
-        flipped,
-        narrowed,
-        pixels_from_channels,
-        repeated,
-        rolled,
-        rotated,
-        selection_overlaid,
-        shuffled,
-        slice_overlaid,
-        triangle,
-        triangle_indices,
-        with_diagonal,
-    )
-    from opwright.rules.reductions import norm, reduce, scan
+    from opwright.plans.plan import Plan as Plan
+    from opwright.rules.factories import *  # noqa: F403
+    from opwright.rules.joining import *  # noqa: F403
+    from opwright.rules.pointwise import *  # noqa: F403
+    from opwright.rules.products import *  # noqa: F403
+    from opwright.rules.rearranging import *  # noqa: F403
+    from opwright.rules.reductions import *  # noqa: F403
     from opwright_kernels.rules import *  # noqa: F403
 
-__all__ = [
-    "Plan",
-    "added_outer",
-    "added_product",
-    "arange",
-    "block_diagonal",
-    "cat",
-    "channels_from_pixels",
-    "clamped",
-    "complex_of",
-    "copied",
-    "cross",
-    "diagonal_overlaid",
-    "distances",
-    "divided",
-    "empty",
-    "eye",
-    "filled",
-    "flipped",
-    "full",
-    "gufunc",
-    "like",
-    "linspace",
-    "masked",
-    "membership",
-    "narrowed",
-    "norm",
-    "overwritten",
-    "pixels_from_channels",
-    "pointwise",
-    "pointwise_with",
-    "polygamma",
-    "power_of_number",
-    "power_to_number",
-    "reduce",
-    "repeated",
-    "rolled",
-    "rotated",
-    "same_dtypes",
-    "scaled",
-    "scan",
-    "selection_overlaid",
-    "shuffled",
-    "sized",
-    "slice_overlaid",
-    "stack",
-    "trace",
-    "triangle",
-    "triangle_indices",
-    "where",
-    "window",
-    "with_diagonal",
-]
-
-_find, _ = names_of_parts(
-    __name__, __all__, "factories", "joining", "pointwise", "products", "rearranging", "reductions"
-)
+_PARTS: Final = {
+    "factories": "arange copied empty eye filled full like linspace overwritten sized window",
+    "joining": "cat stack",
+    "pointwise": "clamped complex_of divided masked membership pointwise pointwise_with polygamma power_of_number "
+    "power_to_number same_dtypes scaled where",
+    "products": "added_outer added_product cross distances gufunc trace",
+    "rearranging": "block_diagonal channels_from_pixels diagonal_overlaid flipped narrowed pixels_from_channels "
+    "repeated rolled rotated selection_overlaid shuffled slice_overlaid triangle triangle_indices with_diagonal",
+    "reductions": "norm reduce scan",
+}
+_HOMES: Final = {"Plan": "opwright.plans.plan"} | {
+    name: f"{__name__}.{part}" for part, names in _PARTS.items() for name in names.split()
+}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PARTS and name not in _HOMES:
+        return import_late(f"{__name__}.{name}")
+    found = getattr(import_late(_home(name)), name)
+    setattr(sys.modules[__name__], name, found)
+    return found
+
+
+def _home(name: str) -> str:
+    if name in _HOMES:
+        return _HOMES[name]
     families = import_module("opwright_kernels.rules").__all__
     if name not in families:
-        return _find(name)
-    found = globals()[name] = getattr(import_module("opwright_kernels.rules"), name)
-    return found
+        raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)
+    return "opwright_kernels.rules"
 
 
 def __dir__() -> list[str]:

@@ -15,10 +15,10 @@ import numpy as np
 from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import CANONICAL, INEXACT, bfloat16, bool_, uint8
 from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.arrays.generator import Generator
 from opwright.arrays.size import Size
 from opwright.arrays.storage import Storage
 from opwright.arrays.storage import _restore as _storage_as_saved
+from opwright.generators.generator import Generator
 from opwright.methods.pickling import _from_numpy, _over_storage
 from opwright.tensors.tensor import Tensor
 
@@ -313,7 +313,7 @@ NAMES: Final[dict[tuple[str, str], Any]] = {
     ("opwright.methods.pickling", "_over_storage"): _tensor,
     ("opwright.methods.pickling", "_from_numpy"): _tensor_of_array, ("opwright.arrays.devices", "Device"): Device,
     ("opwright.arrays.formats", "Layout"): Layout, ("opwright.arrays.formats", "MemoryFormat"): MemoryFormat,
-    ("opwright.arrays.generator", "_restore"): _generator, ("opwright.arrays.size", "Size"): Size,
+    ("opwright.generators.generator", "_restore"): _generator, ("opwright.arrays.size", "Size"): Size,
 }  # fmt: skip
 CALLS: Final[dict[Any, Callable[..., Any]]] = {
     **{function: function for function in NAMES.values() if not isinstance(function, type)},

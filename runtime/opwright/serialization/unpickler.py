@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.arrays.storage import Storage
-from opwright.names.former_names import current_name
+from opwright.former_names import current_name
 from opwright.serialization.rebuilding import CALLS, NAMES, UNFILLED, Refused, check_key, fill_array, fill_dtype
 from opwright.tensors.tensor import Tensor
 

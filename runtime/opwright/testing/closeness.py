@@ -9,7 +9,7 @@ import numpy as np
 
 from opwright.arrays.dtypes import DType, bfloat16, complex64, complex128, float16, float32, float64
 from opwright.arrays.promotion import promote
-from opwright.tensors.construction import as_tensor
+from opwright.creation.construction import as_tensor
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["TOLERANCES", "assert_close"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from opwright.arrays.dtypes import COMPLEX, FLOATING, DType, bool_
 from opwright.autograd import enable_grad, no_grad
+from opwright.creation.construction import from_numpy
 from opwright.keys import DENSE_CPU, GRAD
-from opwright.tensors.construction import from_numpy
 from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = ["SITUATIONS", "Copies", "make_tensor"]

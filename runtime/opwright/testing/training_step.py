@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.devices import element_strides
-from opwright.arrays.registered_backends import register_backend
 from opwright.autograd import no_grad
+from opwright.backends.numpy_fallback import NumpyFallback
+from opwright.backends.registered_backends import register_backend
+from opwright.creation.construction import tensor
 from opwright.dispatch.aten import aten
-from opwright.dispatch.numpy_fallback import NumpyFallback
 from opwright.dispatch.operator import Operator
-from opwright.tensors.construction import tensor
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["operators_of", "operators_of_training"]

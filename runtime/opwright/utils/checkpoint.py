@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opwright.amp.settings import Captured
-from opwright.arrays.generator import default_generator, keeping_states
 from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
 from opwright.autograd.function import Function
 from opwright.autograd.modes import enable_grad, no_grad
+from opwright.generators.generator import default_generator, keeping_states
 from opwright.tensors.tensor import Tensor
 from opwright.utils import _pytree as pytree
 
@@ -46,7 +46,7 @@ def checkpoint(
 def _new_anchor() -> Tensor:
     """Return a leaf among the operands, so that the call is recorded also where only what the function closes over
     requires grad."""
-    from opwright.tensors.construction import tensor
+    from opwright.creation.construction import tensor
 
     return tensor(0.0, requires_grad=True)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import float64
-from opwright.arrays.generator import Generator, source_for
+from opwright.generators.generator import Generator, source_for
 from opwright_kernels.drawing.random import host, placed
 
 Array = Any

@@ -9,7 +9,7 @@ import pytest
 
 import opwright
 from opwright.arrays.dtypes import bfloat16
-from opwright.tensors.construction import from_dlpack, from_numpy
+from opwright.creation.construction import from_dlpack, from_numpy
 from opwright.tensors.tensor import Tensor, wrap
 
 

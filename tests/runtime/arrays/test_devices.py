@@ -15,9 +15,9 @@ from opwright import keys
 from opwright.arrays import devices
 from opwright.arrays.devices import Backend, Device, as_device
 from opwright.arrays.dtypes import float32
-from opwright.arrays.registered_backends import register_backend
+from opwright.backends.registered_backends import register_backend
+from opwright.creation.construction import as_tensor, tensor
 from opwright.errors import DispatchError, RegistrationError
-from opwright.tensors.construction import as_tensor, tensor
 from opwright.tensors.tensor import wrap
 
 

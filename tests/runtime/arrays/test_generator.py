@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.arrays import generator
 from opwright.arrays.dtypes import as_dtype
-from opwright.arrays.generator import _STATE, Generator
+from opwright.generators import generator
+from opwright.generators.generator import _STATE, Generator
 
 
 def test_seeds() -> None:

@@ -29,9 +29,9 @@ import cupy_stand_in
 from cupy_stand_in import raw
 
 import opwright
-from opwright.plans.device_kernels import CudaKernel
-from opwright.plans.device_sources import CudaSource
-from opwright.plans.launches import LaunchRule
+from opwright.cuda_kernels.kernels import CudaKernel
+from opwright.cuda_kernels.launches import LaunchRule
+from opwright.cuda_kernels.sources import CudaSource
 
 cupy: Any = cupy_stand_in.cupy_for_tests()
 CASE = Path(__file__).parents[2] / "codegen" / "cases" / "cuda"

@@ -14,10 +14,10 @@ pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 import cupy_stand_in
 
 import opwright
-from opwright.plans.device_kernels import CudaKernel
-from opwright.plans.device_operands import broadcast_strides, merged
-from opwright.plans.device_sources import CudaSource
-from opwright.plans.launches import LaunchPlan, LaunchRule, Limits
+from opwright.cuda_kernels.kernels import CudaKernel
+from opwright.cuda_kernels.launches import LaunchPlan, LaunchRule, Limits
+from opwright.cuda_kernels.operands import broadcast_strides, merged
+from opwright.cuda_kernels.sources import CudaSource
 
 cupy: Any = cupy_stand_in.cupy_for_tests()
 

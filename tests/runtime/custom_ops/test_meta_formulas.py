@@ -10,9 +10,9 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.dispatch.meta_formulas import FORMULAS, Expression, RuleCall
 from opwright.errors import RegistrationError
 from opwright.fake import FakeTensorMode
+from opwright.inspection.meta_formulas import FORMULAS, Expression, RuleCall
 from opwright.library import Library, custom_op, opcheck, register_meta
 from opwright.symbolic import ShapeEnv
 

@@ -10,10 +10,10 @@ from conftest import Maker
 
 from opwright.arrays.devices import Device
 from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.arrays.generator import Generator
 from opwright.dispatch.conversion import Mismatch, converter, is_bool_list, is_float_list, is_int_list, is_scalar_list
 from opwright.dispatch.registering import register
 from opwright.errors import ArgumentError, GuardOnDataDependentError
+from opwright.generators.generator import Generator
 from opwright.keys import GRAD
 from opwright.symbolic import ShapeEnv, sym_float
 from opwright.tensors.tensor import wrap

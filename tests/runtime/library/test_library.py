@@ -12,7 +12,7 @@ import pytest
 
 from opwright import dispatch
 from opwright.arrays.devices import Backend
-from opwright.arrays.registered_backends import register_backend
+from opwright.backends.registered_backends import register_backend
 from opwright.dispatch.namespaces import ops
 from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError, RegistrationError

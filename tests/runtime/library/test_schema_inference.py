@@ -17,7 +17,7 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.dispatch import schema as _schema
+from opwright.inspection import schema as _schema
 from opwright.library.schema_inference import infer, infer_schema
 
 TYPES = [

@@ -24,10 +24,10 @@ import opwright.library.libraries
 import opwright.python_dispatch.rules
 import opwright.utils._python_dispatch
 from opwright.dispatch import forward_rules
-from opwright.dispatch.meta_formulas import FORMULAS
 from opwright.dispatch.registering import Handle
 from opwright.dispatch.registry import registry
 from opwright.dispatch.removing import Removable, remove_all
+from opwright.inspection.meta_formulas import FORMULAS
 from opwright.library import Library
 
 WATCHED = {

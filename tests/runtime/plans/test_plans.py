@@ -13,8 +13,8 @@ from opwright import rules
 from opwright.arrays import dtypes
 from opwright.arrays.dtypes import bfloat16, float32, int64
 from opwright.arrays.storage import storage_of
+from opwright.creation import construction
 from opwright.plans.forms import Forms
-from opwright.tensors import construction
 from opwright.tensors.tensor import wrap
 
 

@@ -17,7 +17,8 @@ from fuzzed_files import Call
 from numpy._core.multiarray import _reconstruct, scalar  # type: ignore[attr-defined]
 
 import opwright
-from opwright.arrays import generator, storage
+from opwright.arrays import storage
+from opwright.generators import generator
 from opwright.methods import pickling
 
 ONE = np.ones(1, np.float32)

@@ -12,7 +12,7 @@ import pytest
 from opwright import keys
 from opwright.arrays.dtypes import bfloat16, float32
 from opwright.arrays.storage import as_strided, resize, storage_of
-from opwright.tensors.construction import from_numpy, tensor
+from opwright.creation.construction import from_numpy, tensor
 from opwright.tensors.tensor import Tensor, is_tensor, wrap, wrap_view, wrap_views
 
 

@@ -2,7 +2,7 @@
 
 A shim gets numbers: sizes, addresses on the device, which nothing here reads, tuples for shapes and strides; of
 lists, and of numbers that may be left out or have the kernel's dtype, addresses on the host; texts. The Python that
-calls it prepared the operands (`opwright.plans.device_kernels`).
+calls it prepared the operands (`opwright.cuda_kernels.kernels`).
 """
 
 from __future__ import annotations

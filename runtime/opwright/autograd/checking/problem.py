@@ -15,8 +15,8 @@ from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import COMPLEX, DType, complex128, dtype_name, float64
 from opwright.arrays.layouts import may_overlap_itself
 from opwright.autograd.function import Function
+from opwright.creation.construction import tensor as make_tensor
 from opwright.errors import GradcheckError
-from opwright.tensors.construction import tensor as make_tensor
 from opwright.tensors.tensor import Tensor
 
 __all__ = [

@@ -13,16 +13,16 @@ from numpy import ndarray
 from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import CANONICAL, FLOATING
 from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.arrays.generator import Generator
 from opwright.autograd.nodes import next_sequence
 from opwright.core import fast
 from opwright.dispatch import forms
-from opwright.dispatch import schema as _schema
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.kernel_forms import Lazy, Shim
 from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.plain_arrays import call_with_arrays, check_with_arrays
+from opwright.generators.generator import Generator
+from opwright.inspection import schema as _schema
 from opwright.keys import AUTOGRAD, GRAD, VIEW
 from opwright.library.custom_ops.recording import finish, keep, new_node, refuse_keyword
 from opwright.library.custom_ops.results import result_checker

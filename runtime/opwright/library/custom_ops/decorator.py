@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 
 from numpy.typing import NDArray
 
-from opwright.dispatch import schema as _schema
+from opwright.inspection import schema as _schema
 from opwright.library.custom_ops.definition import CustomOpDef, DeviceTypes
 from opwright.library.schema_inference import InferredSchema, infer
 from opwright.library.schema_tags import check_tagged

@@ -17,10 +17,10 @@ from opwright.batching.tables import REGISTERED
 from opwright.core import Caller
 from opwright.dispatch.introspection import place_of
 from opwright.dispatch.kernel_forms import Shim, UserKernel, Wrapper
-from opwright.dispatch.meta_formulas import FORMULAS, MetaFormula
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
+from opwright.inspection.meta_formulas import FORMULAS, MetaFormula
 from opwright.keys import DispatchKey
 from opwright.library.custom_ops.code import FunctionKernel
 from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, without_defaults

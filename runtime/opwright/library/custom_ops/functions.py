@@ -12,11 +12,11 @@ from opwright.arrays.dtypes import as_dtype
 from opwright.batching.tables import REGISTERED
 from opwright.dispatch.introspection import place_of
 from opwright.dispatch.kernel_forms import Shim, Wrapper
-from opwright.dispatch.meta_formulas import FORMULAS
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registering import register
 from opwright.dispatch.registry import registry
 from opwright.dispatch.removing import Making
+from opwright.inspection.meta_formulas import FORMULAS
 from opwright.keys import DispatchKey
 from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.devices import keys_of_devices

@@ -8,8 +8,8 @@ from typing import Any
 from opwright.amp.casts import cast_each
 from opwright.amp.settings import is_autocast_enabled
 from opwright.arrays.dtypes import DType
-from opwright.dispatch.errors import missing
 from opwright.dispatch.operator import Operator
+from opwright.inspection.errors import missing
 from opwright.keys import DispatchKey
 from opwright.state import exclude_keys
 from opwright.tensors.results import tensors_of

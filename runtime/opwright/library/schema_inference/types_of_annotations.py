@@ -11,7 +11,7 @@ import numpy as np
 
 from opwright.arrays.devices import Device, find_backend
 from opwright.arrays.dtypes import as_dtype, dtype_name
-from opwright.dispatch import schema as _schema
+from opwright.inspection import schema as _schema
 from opwright.tensors.tensor import Tensor
 from opwright.types import Number
 

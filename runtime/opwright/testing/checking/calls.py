@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opwright.arrays.devices import is_array
-from opwright.arrays.generator import generator_of, keeping_states
+from opwright.creation.construction import as_tensor
 from opwright.fake.arrays import MetaArray
-from opwright.tensors.construction import as_tensor
+from opwright.generators.generator import generator_of, keeping_states
 from opwright.tensors.tensor import Tensor
 from opwright.testing.layouts import Copies
 from opwright.testing.sampler import converted_value

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.autograd import no_grad
-from opwright.dispatch.errors import missing
 from opwright.dispatch.operator import Operator
 from opwright.errors import ContractError, DataDependentOutputError, DispatchError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
+from opwright.inspection.errors import missing
 from opwright.keys import DispatchKey
 from opwright.symbolic import ShapeEnv
 from opwright.tags import Tag

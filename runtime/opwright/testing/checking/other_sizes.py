@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opwright.autograd import enable_grad, no_grad
-from opwright.tensors.construction import from_numpy
+from opwright.creation.construction import from_numpy
 from opwright.tensors.results import share_memory
 from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call

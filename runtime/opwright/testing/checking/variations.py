@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import DType, complex64, float32
-from opwright.tensors.construction import from_numpy
+from opwright.creation.construction import from_numpy
 from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand
 from opwright.testing.checking.observing import Contents, Observed

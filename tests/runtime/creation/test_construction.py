@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opwright.arrays import dtypes
-from opwright.tensors.construction import as_tensor, from_numpy, tensor
+from opwright.creation.construction import as_tensor, from_numpy, tensor
 from opwright.tensors.tensor import wrap
 
 INFERRED: list[Any] = [

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.devices import Array, Backend, Device, element_strides
-from opwright.arrays.generator import Generator, generator_of
 from opwright.arrays.storage import CopyOfView, Extra, check_memory, new_array, set_array, storage_of
-from opwright.dispatch.errors import missing
+from opwright.backends.mixed_devices import on_one_device
 from opwright.dispatch.kernel_forms import Registration, Taking
-from opwright.dispatch.mixed_devices import on_one_device
 from opwright.dispatch.operator import Operator, find_operator
 from opwright.dispatch.registering import Handle, register_fallback
 from opwright.dispatch.registry import registry
+from opwright.generators.generator import Generator, generator_of
+from opwright.inspection.errors import missing
 from opwright.keys import VIEW, DispatchKey
 from opwright.places import caller, frames_of_ours
 from opwright.state import below_adinplaceorview

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import DType
-from opwright.plans.device_calls import DeviceKernel, OnDevice, OnHost
-from opwright.plans.device_operands import seen
+from opwright.cuda_kernels.calls import DeviceKernel, OnDevice, OnHost
+from opwright.cuda_kernels.operands import seen
 from opwright.plans.function_kernels import WritingKernel
 
 __all__ = ["CudaHostWriter", "CudaWriter"]

@@ -25,11 +25,7 @@ from typing import Any
 import numpy as np
 
 from opwright.arrays.dtypes import DType
-from opwright.errors import DispatchError
-from opwright.plans.device_operands import DeviceResult, broadcast_strides, dense, merged, placed
-from opwright.plans.device_sources import CudaSource
-from opwright.plans.function_kernels import FunctionKernel
-from opwright.plans.launches import (
+from opwright.cuda_kernels.launches import (
     MAX_DIMS,
     MAX_LISTED,
     NULL,
@@ -40,6 +36,10 @@ from opwright.plans.launches import (
     packed_optional,
     packed_sizes,
 )
+from opwright.cuda_kernels.operands import DeviceResult, broadcast_strides, dense, merged, placed
+from opwright.cuda_kernels.sources import CudaSource
+from opwright.errors import DispatchError
+from opwright.plans.function_kernels import FunctionKernel
 from opwright.plans.native import NativeLibrary
 from opwright.plans.native_arguments import NativeArgument
 

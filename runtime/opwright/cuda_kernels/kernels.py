@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.cuda_kernels.calls import DeviceKernel, OnDevice, OnHost
+from opwright.cuda_kernels.operands import dense_out
 from opwright.errors import DispatchError
-from opwright.plans.device_calls import DeviceKernel, OnDevice, OnHost
-from opwright.plans.device_operands import dense_out
 from opwright.plans.plan import Plan
 
 __all__ = ["CudaHostKernel", "CudaKernel"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opwright.plans.launches import LaunchRule, Limits
+from opwright.cuda_kernels.launches import LaunchRule, Limits
 
 __all__ = ["CudaSource"]
 

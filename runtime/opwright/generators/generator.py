@@ -16,7 +16,7 @@ import numpy as np
 
 from opwright.arrays.devices import Array, Device, as_device, backend_of
 from opwright.arrays.dtypes import REDUCED, DType, float32, float64
-from opwright.arrays.twister import box_muller, fill_with_fractions, paired, random_words
+from opwright.generators.twister import box_muller, fill_with_fractions, paired, random_words
 from opwright.locks.forks import hold_over_forks
 from opwright.locks.registry_lock import RegistryLock
 

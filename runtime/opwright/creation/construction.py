@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays import dlpack
 from opwright.arrays.devices import Array, as_device, backend_named, backend_of, is_array
 from opwright.arrays.dtypes import (
     CANONICAL,
@@ -27,11 +26,12 @@ from opwright.arrays.dtypes import (
 from opwright.arrays.layouts import Shape, contiguous_strides
 from opwright.arrays.promotion import promote, scalar_dtype
 from opwright.arrays.storage import Extra, Storage, new_array
+from opwright.creation import dlpack
+from opwright.creation.factories import requires_grad_of
 from opwright.hooks import hooks
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
 from opwright.plans.plan import cast_array
 from opwright.state import active_modes
-from opwright.tensors.factories import requires_grad_of
 from opwright.tensors.given_arrays import check_steps, unsupported_dtype, with_known_dtype, without_subclass
 from opwright.tensors.tensor import Tensor, wrap
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.dispatch.schema import incompatibilities
+from opwright.inspection.schema import incompatibilities
 
 if TYPE_CHECKING:
-    from opwright.dispatch.schema import ParsedArgument, ParsedReturn, ParsedSchema, ParsedType
+    from opwright.inspection.schema import ParsedArgument, ParsedReturn, ParsedSchema, ParsedType
 
 __all__ = ["AliasInfo", "SchemaArgument", "SchemaView"]
 

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.arrays import dtypes
-from opwright.dispatch.meta_formulas import Expression, MetaFormula, RuleCall
 from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
+from opwright.inspection.meta_formulas import Expression, MetaFormula, RuleCall
 
 if TYPE_CHECKING:
     from opwright_codegen.schema.model import Argument as ParsedArgument

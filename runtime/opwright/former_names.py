@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
-__all__ = ["current_name", "give_former_names", "install"]
+__all__ = ["current_name", "install"]
 
 # By package: what kept its name, then what got another one.
 _KEPT: Final = {
     "arrays": "annotations cuda_arrays devices dlpack dtypes generator layouts overlap promotion size sizes storage "
     "view_layouts",
     "locks": "forks interrupts registry_lock",
-    "names": "former_names missing torch_alias",
+    "names": "missing torch_alias",
     "plans": "forms kernel_errors operands",
     "tensors": "checks construction factories results tensor",
     "dispatch": "adapters compose conversion entries forward_rules function_schema introspection kernel_handles "
@@ -31,6 +32,7 @@ _KEPT: Final = {
     "library": "custom_ops libraries schema_inference schema_tags",
 }
 _RENAMED: Final = {
+    "names.former_names": "former_names",
     "_schema": "dispatch.schema",
     "autograd.originals": "utils.originals",
     "differentiable": "autograd.tensor_methods",
@@ -46,26 +48,37 @@ _RENAMED: Final = {
     "registrations": "dispatch.kernel_forms",
     "registry": "dispatch.registering",
 }
+# By package: what moved on into a room of its own, as `new=old` where it got another name.
+_MOVED: Final = {
+    ("arrays", "creation"): "dlpack",
+    ("arrays", "backends"): "cuda_arrays registered_backends",
+    ("arrays", "generators"): "generator twister",
+    ("dispatch", "backends"): "mixed_devices numpy_fallback serving",
+    ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
+    "out_variants schema table_calculator",
+    ("names", "utils"): "numpy_names torch_alias",
+    ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
+    "operands=device_operands sources=device_sources writers=device_writers",
+    ("tensors", "creation"): "checks construction factories",
+}
 _RULES: Final = (
     "activations convolution dropout embedding indexing linear_algebra losses normalization padding random scattering "
     "sorting upsampling windows"
 )
+_ON: Final = {
+    f"{package}.{former or name}": f"{room}.{name}"
+    for (package, room), names in _MOVED.items()
+    for name, _, former in (each.partition("=") for each in names.split())
+}
 _CURRENT: Final = {
-    f"opwright.{former}": f"opwright.{current}"
+    f"opwright.{former}": f"opwright.{_ON.get(current, current)}"
     for former, current in (
         *((name, f"{package}.{name}") for package, names in _KEPT.items() for name in names.split()),
         *_RENAMED.items(),
+        *_ON.items(),
     )
 } | {f"opwright.rules.{name}": f"opwright_kernels.rules.{name}" for name in _RULES.split()}
 _KERNELS: Final = "opwright.kernels"
-# What modules had, and an attribute of `opwright.dispatch.registry.registry` is now.
-_OF_REGISTRY: Final = {
-    "opwright.dispatch.kernel_forms": "fallbacks kernels lock",
-    "opwright.dispatch.lost": "lost_definitions lost_kernels lost_operators why_lost",
-    "opwright.dispatch.operator": "operators",
-    "opwright.dispatch.registering": "generated_namespaces",
-    "opwright.dispatch.registry": "overloads shared_overloads",
-}
 
 
 def current_name(name: str) -> str | None:
@@ -99,7 +112,9 @@ def _in_its_family(name: str) -> str | None:
 class _Former(MetaPathFinder, Loader):
     """A finder of modules under their former names: they are the same modules."""
 
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         return ModuleSpec(fullname, self) if current_name(fullname) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -122,10 +137,3 @@ def install() -> None:
     for former, current in _CURRENT.items():
         if current in sys.modules:
             sys.modules[former] = sys.modules[current]
-
-
-def give_former_names(registry: Any) -> None:
-    """Give modules of `dispatch` what they had. To be called once, when that is loaded."""
-    for current, names in _OF_REGISTRY.items():
-        for name in names.split():
-            setattr(importlib.import_module(current), name, getattr(registry, name))

@@ -10,10 +10,10 @@ import numpy as np
 
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import DType
+from opwright.cuda_kernels.kernels import CudaKernel
+from opwright.cuda_kernels.operands import dense_out
+from opwright.cuda_kernels.sources import CudaSource
 from opwright.errors import DispatchError
-from opwright.plans.device_kernels import CudaKernel
-from opwright.plans.device_operands import dense_out
-from opwright.plans.device_sources import CudaSource
 from opwright.plans.native_arguments import NativeArgument
 from opwright.plans.plan import Plan
 

@@ -1,0 +1,1 @@
+"""Backends beside NumPy's, and the calls that bring their arrays together."""

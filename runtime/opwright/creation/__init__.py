@@ -1,0 +1,1 @@
+"""The functions that make tensors of a caller's data."""

@@ -1,0 +1,1 @@
+"""CUDA kernels of generated packages: their sources, launches and calls. Generated code names them by `abi`."""

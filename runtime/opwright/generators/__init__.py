@@ -1,0 +1,1 @@
+"""Random state: generators, and the numbers that they draw."""

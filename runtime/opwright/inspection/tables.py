@@ -1,0 +1,82 @@
+"""The functions of `opwright.dispatch`: what serves an operator's keys, and calls by keys that are given."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TextIO
+
+from opwright import plugins
+from opwright.dispatch.kernel_forms import Registration, Unbound
+from opwright.dispatch.operator import Operator, find_operator
+from opwright.dispatch.packets import Packet
+from opwright.dispatch.precedence import Entry
+from opwright.dispatch.registry import registry
+from opwright.errors import DispatchError
+from opwright.keys import RUNTIME_KEYS, DispatchKey, KeySet
+from opwright.places import shown
+from opwright.state import with_modes
+from opwright.tensors.tensor import Tensor
+
+__all__ = ["dump", "keys", "redispatch", "registrations", "table"]
+
+
+def table(op: Operator | Packet | str) -> dict[str, Entry]:
+    """Return what serves each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
+    operator = _operator(op)
+    plugins.load()
+    with registry.lock:
+        return {key.name: operator.entry(key) for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS))}
+
+
+def dump(op: Operator | Packet | str, file: TextIO | None = None) -> None:
+    """Print the table as PyTorch does: `CPU: registered at FILE:LINE [kernel]`."""
+    operator = _operator(op)
+    lines = [f"{name}: {_describe(entry)} [{entry.rule}]" for name, entry in table(operator).items()]
+    print(f"{operator.name}{operator.declaration}", *lines, sep="\n", file=file or sys.stdout)
+
+
+def _describe(entry: Entry) -> str:
+    if entry.registration is None:
+        return entry.rule.replace(" ", "_")
+    if isinstance(entry.registration.kernel, Unbound):
+        return f"unbound '{entry.registration.kernel.name}' declared at {entry.where}"
+    return f"{'fallthrough ' if entry.is_fallthrough else ''}registered at {shown(entry.where)}"
+
+
+def registrations(op: Operator | Packet | str) -> dict[str, Registration]:
+    """Return the newest registration of every key that has one, alias and foreign keys too, by the key's name."""
+    operator = _operator(op)
+    plugins.load()
+    with registry.lock:
+        return {
+            key.name if isinstance(key, DispatchKey) else key: found[-1]
+            for key, found in operator.registrations.items()
+            if found
+        }
+
+
+def keys(*tensors: Tensor) -> KeySet:
+    """Return the keys that a call with these tensors would dispatch by, this thread's modes included."""
+    bits = 0
+    for tensor in tensors:
+        bits |= tensor.keys
+    return KeySet(with_modes(bits))
+
+
+def redispatch(op: Operator | Packet | str, keyset: KeySet, /, *args: Any, **kwargs: Any) -> Any:
+    """Call an operator with exactly these keys. Raises DispatchError."""
+    return _operator(op).redispatch(keyset, *args, **kwargs)
+
+
+def _operator(op: Operator | Packet | str) -> Operator:
+    match op:
+        case Operator():
+            return op
+        case Packet():
+            if len(op.operators) == 1:
+                return next(iter(op.operators.values()))
+            if "" in op.operators:
+                return op.operators[""]
+            raise DispatchError(f"{op.name} has several overloads ({', '.join(op.overloads())}): say which one")
+        case str():
+            return find_operator(op)
