@@ -307,7 +307,16 @@ def _of_writes(schema: FunctionSchema) -> Iterator[_Problem]:
     for i, result in enumerate(schema.returns):
         if result.is_write and result.annotations not in aliases:
             message = f"result {result} is no argument that is written to"
-            yield _Problem("unknown-alias", message, "return", i)
+            unnamed = next(
+                (a for a in mutated if a.type == result.type and a.annotation and a.annotation.is_fresh), None
+            )
+            yield _Problem("unknown-alias", message, "return", i, _named(unnamed) if unnamed else None)
+
+
+def _named(argument: Argument) -> str:
+    """Return how an argument that is written to can be a result: the two are in an alias set that has a name."""
+    named = f"{argument.type}(a!)"
+    return f"write {named} {argument.name} and -> {named}: what is marked with ! alone is no result"
 
 
 def _of_inplace(schema: FunctionSchema) -> Iterator[_Problem]:
@@ -324,7 +333,7 @@ def _of_inplace(schema: FunctionSchema) -> Iterator[_Problem]:
             yield _Problem("inplace-returns", message, "return", 0, "write -> ()")
     elif len(schema.returns) != 1 or schema.returns[0].annotation != own.annotation:
         message = f"in-place operator {schema.name} must return '{own.name}' and nothing else"
-        hint = f"write -> Tensor({own.annotation})"
+        hint = f"write -> Tensor({own.annotation})" if own.annotation and not own.annotation.is_fresh else _named(own)
         yield _Problem("inplace-returns", message, "return" if schema.returns else "whole", 0, hint)
 
 
@@ -345,13 +354,15 @@ def _of_out(schema: FunctionSchema, outs: list[Argument]) -> Iterator[_Problem]:
         return
     # PyTorch's scratch tensors, memory for intermediate results, are out arguments that are not returned.
     wanted = [a for a in outs if not a.name.startswith("_scratch_")]
+    unnamed = next((a for a in wanted if a.annotation is not None and a.annotation.is_fresh), None)
     right = ", ".join(f"Tensor({a.annotation})" for a in wanted)
-    hint = f"write -> {right if len(wanted) == 1 else f'({right})'}"
+    hint = f"write -> {right if len(wanted) == 1 else f'({right})'}" if unnamed is None else _named(unnamed)
     if len(wanted) != len(schema.returns):
         message = f"there must be one result for each out argument, {len(wanted)} in all, not {len(schema.returns)}"
         yield _Problem("out-returns", message, "return" if schema.returns else "whole", 0, hint)
         return
     for i, (argument, result) in enumerate(zip(wanted, schema.returns, strict=True)):
         if argument.annotation != result.annotation or result.type != _TENSOR:
-            message = f"result {i} must be out argument '{argument.name}', Tensor({argument.annotation}), not {result}"
+            kind = argument.type if unnamed else f"Tensor({argument.annotation})"
+            message = f"result {i} must be out argument '{argument.name}', {kind}, not {result}"
             yield _Problem("out-returns", message, "return", i, hint)
