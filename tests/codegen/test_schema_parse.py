@@ -130,6 +130,10 @@ def test_a_set_without_a_name_is_no_other() -> None:
     assert str(schema.functional_signature()) == (
         "f(Tensor x, Tensor? y) -> (Tensor, Tensor z_out, Tensor x_out, Tensor? y_out)"
     )
+    assert (
+        str(parse("f(Tensor! x, int! n) -> ()").functional_signature())
+        == "f_functional(Tensor x, int n) -> Tensor x_out"
+    )
     assert parse("f(Tensor! x, Tensor! y) -> ()") == parse("f(Tensor !x, Tensor ! y) -> ()")
     assert parse("f(Tensor! x) -> ()") != parse("f(Tensor(a!) x) -> ()")
 

@@ -230,8 +230,9 @@ class FunctionSchema:
 
     @property
     def written_order(self) -> tuple[Argument, ...]:
-        """Return the written arguments as results of the functional variant: self, the out arguments, then others."""
-        mutated, own = self.mutated_arguments, self.self_argument
+        """Return the written tensors as results of the functional variant: self, the out arguments, then others. That a
+        number was written to, nobody sees."""
+        mutated, own = [a for a in self.mutated_arguments if a.type.is_tensor_like], self.self_argument
         return tuple(sorted(mutated, key=lambda a: 0 if a is own else 1 if a.kwarg_only else 2)) if mutated else ()
 
     @property
