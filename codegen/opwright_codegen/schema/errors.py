@@ -163,7 +163,6 @@ def _wanted(expected: set[str]) -> str:
 # Each hint with malformed schemas that call for it. A text gets the hint of the example that fails as it does: in the
 # same state of the parser and, where there is such an example, on the same token; else the first in that state.
 HINTS: dict[str, list[str]] = {
-    _ALIAS_HINT: ["f(Tensor!! x) -> ()", "f(Tensor(a!)! x) -> ()", "f() -> (Tensor!!)"],
     "a schema is written NAME(ARGUMENTS) -> RESULTS, as in: add(Tensor self, Tensor other) -> Tensor": ["", "("],
     "only the operator name was given; write NAME(ARGUMENTS) -> RESULTS": ["f", "aten::f", "f.out"],
     "an overload name is one word that does not begin with a digit, as in NAME.OVERLOAD": [
@@ -260,4 +259,5 @@ HINTS: dict[str, list[str]] = {
         "f() -> (int, int x",
         "f() -> (int, ...",
     ],
+    _ALIAS_HINT: ["f(Tensor!! x) -> ()", "f() -> (Tensor!!)"],
 }
