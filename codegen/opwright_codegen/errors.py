@@ -20,7 +20,11 @@ class SchemaError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        lines = [f"error: {self.message} [{self.code}]"]
+        return self.shown("error")
+
+    def shown(self, kind: str) -> str:
+        """Return the text of the problem: an error, or a warning or a piece of advice with the same parts."""
+        lines = [f"{kind}: {self.message} [{self.code}]"]
         if self.span is not None:
             lines[0] = f"{self.span}: {lines[0]}"
             lines += (f"    {line}" for line in self.span.caret().split("\n"))

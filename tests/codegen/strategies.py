@@ -8,7 +8,16 @@ from typing import Any
 from hypothesis import strategies as st
 
 from opwright_codegen.schema.model import Argument, Default, EnumName, FunctionSchema, OperatorName, Return
-from opwright_codegen.schema.types import Annotation, BaseType, ClassType, GenericType, ListType, OptionalType, Type
+from opwright_codegen.schema.types import (
+    FRESH,
+    Annotation,
+    BaseType,
+    ClassType,
+    GenericType,
+    ListType,
+    OptionalType,
+    Type,
+)
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 base_names = st.sampled_from(
@@ -82,15 +91,20 @@ def values(type: Type) -> st.SearchStrategy[Any]:
             return st.none()
 
 
+def _fresh(base: Type) -> st.SearchStrategy[Annotation]:
+    """A written set without a name, where the type may have one."""
+    return st.nothing() if isinstance(base, GenericType) and base.name not in ("Dict", "Union") else st.just(FRESH)
+
+
 @st.composite
 def _annotated(draw: st.DrawFn) -> tuple[Type, Annotation | None, tuple[Annotation | None, ...]]:
     type = draw(types)
-    annotation = draw(st.none() | annotations())
+    annotation = draw(st.none() | annotations() | _fresh(type.base()))
     depth, inner = 0, type
     while isinstance(inner, OptionalType | ListType):
         depth += isinstance(inner, ListType)
         inner = inner.elem
-    lists = tuple(draw(st.none() | annotations()) for _ in range(depth)) if draw(st.booleans()) else ()
+    lists = tuple(draw(st.none() | annotations() | st.just(FRESH)) for _ in range(depth)) if draw(st.booleans()) else ()
     return type, annotation, lists if any(lists) else ()
 
 

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 import seeds
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.schema.compat import forward_incompatibilities, incompatibilities
-from opwright_codegen.schema.model import FunctionSchema, SchemaKind
+from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.schema.rules import check_types, schema_problems
 from opwright_codegen.schema.types import (
     Annotation,
@@ -379,3 +381,79 @@ def test_annotated_types_print_as_the_runtime_does() -> None:
         argument = FunctionSchema.parse(f"f({text} x) -> ()").arguments[0]
         assert annotated(argument.type, argument.annotation, argument.list_annotations) == text
         assert str(torch._C.parse_schema(f"f({text} x) -> ()")) == f"f({text} x) -> ()"
+
+
+def _outermost(argument: Argument) -> set[str]:
+    """The alias sets of an argument itself, not those of a list's elements, as PyTorch's `alias_info` shows them."""
+    of_list = argument.list_annotations[-1] if argument.list_annotations else None
+    own = argument.annotation if argument.type.list_type is None else of_list
+    return set(own.before) if own else set()
+
+
+def _same(text: str) -> bool:
+    """Whether both parsers read a schema, and then alike; what we print of it, they read as they read the text."""
+    try:
+        theirs = torch._C.parse_schema(text)
+    except RuntimeError:
+        with pytest.raises(SchemaError):
+            FunctionSchema.parse(text)
+        return False
+    ours = FunctionSchema.parse(text)
+    assert torch._C.parse_schema(str(ours)) == theirs
+    assert FunctionSchema.parse(str(ours)) == ours
+    assert hash(FunctionSchema.parse(str(ours))) == hash(ours)
+    for mine, other in zip(ours.arguments, theirs.arguments, strict=True):
+        assert mine.is_write == bool(other.alias_info and other.alias_info.is_write)
+        assert _outermost(mine) == (other.alias_info.before_set if other.alias_info else set())
+    return True
+
+
+_LAUNCHES = [  # how those write them who have a kernel on a GPU: outputs first, scratch memory, sizes, flags
+    "paged_attention(Tensor! out, Tensor query, Tensor key_cache, Tensor value_cache, int heads, float scale) -> ()",
+    "rms_norm(Tensor! result, Tensor input, Tensor weight, float epsilon) -> ()",
+    "fused_add_norm(Tensor! input, Tensor! residual, Tensor weight, float epsilon) -> ()",
+    "align_blocks(Tensor ids, int experts, Tensor !sorted_ids, Tensor !expert_ids, Tensor !count) -> ()",
+    "quantize(Tensor! result, Tensor input, Tensor! scale, Tensor!? offset) -> ()",
+    "gemm.int8(Tensor a, Tensor b, Tensor(out!) out, Tensor!? workspace=None, *, int!? splits=1) -> Tensor(out!)",
+    'gather(Tensor[] parts, Tensor![] outs, int[]? sizes=None, str mode="nk") -> int',
+    "rotate(Tensor positions, Tensor! query, Tensor!? key, int size, Tensor cache, bool is_neox=True) -> ()",
+    "state_update(Tensor! state, Tensor x, Tensor?[] parts, ScalarType? dtype=None, Tensor!? out=None) -> Tensor",
+    "all_reduce(int handle, Tensor input, Tensor! out, int buffer, int bytes) -> ()",
+]
+
+
+@pytest.mark.parametrize("text", _LAUNCHES)
+def test_schemas_of_launches(text: str) -> None:
+    """PyTorch shows a set without a name as `($0! -> )`, which it cannot read."""
+    assert _same(text)
+    assert str(FunctionSchema.parse(text)) == re.sub(r"\(\$[0-9]+! -> \)", "!", str(torch._C.parse_schema(text)))
+
+
+_BASES = ("Tensor", "int", "float", "str", "Scalar", "ScalarType", "Device", "Generator", "t", "Any", "SymInt")
+_BASES_WITH_OTHERS = ("Dict(str, Tensor)", "Union(Tensor, int)", "(int, Tensor)", "Future(int)")
+_MARKS = ("", "!", " !", "!!", "(a!)", "(b!)", "(a)", "(a! -> b)", "(*)")
+_SUFFIXES = ("?", "[]", "[]!", " [] !", "[](b!)", "?!", "!?")
+
+
+@st.composite
+def _types(draw: st.DrawFn) -> str:
+    """A type with marks of writing at every place, those that are none included."""
+    base = draw(st.sampled_from(_BASES) | st.sampled_from(_BASES_WITH_OTHERS))
+    # PyTorch reads no name behind a tuple and its like, where ours do; and `!` wherever they read a name.
+    named = _MARKS if not base.startswith(("(", "Future")) else ("", "!", " !")
+    return base + draw(st.sampled_from(named)) + "".join(draw(st.lists(st.sampled_from(_SUFFIXES), max_size=2)))
+
+
+@st.composite
+def _texts(draw: st.DrawFn) -> str:
+    arguments = [f"{draw(_types())} {name}" for name in "xyz"[: draw(st.integers(1, 3))]]
+    if draw(st.booleans()):
+        arguments.insert(draw(st.integers(0, len(arguments) - 1)), "*")
+    returns = draw(st.lists(_types(), max_size=2))
+    return f"f({draw(st.sampled_from([', ', ',']).map(lambda comma: comma.join(arguments)))}) -> ({', '.join(returns)})"
+
+
+@settings(max_examples=400, deadline=None)
+@given(_texts())
+def test_what_is_written_is_read_as_the_runtime_reads_it(text: str) -> None:
+    _same(text)

@@ -102,6 +102,55 @@ def test_annotations_of_elements_and_of_lists() -> None:
     assert parse("f(Tensor?(c!)[] w) -> ()").arguments[0] == w, "as PyTorch prints it"
 
 
+@pytest.mark.parametrize(
+    "type",
+    [
+        *("Tensor!", "Tensor!?", "int!?", "Tensor![]", "Tensor[]!", "Tensor[]!?", "Tensor!?[]", "Tensor![]![]"),
+        *("int[2]!?", "Dict(str, Tensor)!", "(int, Tensor)[]!", "Tensor(a!)[]!", "t!"),
+        "__torch__.torch.classes.ns.Name!",
+    ],
+)
+def test_sets_that_are_written_and_have_no_name(type: str) -> None:
+    schema = parse(f"f({type} x, {type} y) -> ({type}, int)")
+    assert str(schema) == f"f({type} x, {type} y) -> ({type}, int)"
+    again = parse(str(schema))
+    assert (again, hash(again)) == (schema, hash(schema))
+    x, y = schema.arguments
+    assert (x.is_write, y.is_write, schema.returns[0].is_write) == (True, True, True)
+    assert len(
+        {annotation for part in (x, y, *schema.returns) for annotation in part.annotations if annotation.is_fresh}
+    ) == (3 * type.replace("a!", "").count("!"))
+
+
+def test_a_set_without_a_name_is_no_other() -> None:
+    schema = parse("f(Tensor !x, Tensor !? y, *, Tensor(a!) z) -> Tensor")
+    assert [a.name for a in schema.mutated_arguments] == ["x", "y", "z"]
+    assert schema.arguments[0].annotation == Annotation(("$0",), True)
+    assert schema.arguments[1].annotation == Annotation(("$1",), True)
+    assert str(schema.functional_signature()) == (
+        "f(Tensor x, Tensor? y) -> (Tensor, Tensor z_out, Tensor x_out, Tensor? y_out)"
+    )
+    assert (
+        str(parse("f(Tensor! x, int! n) -> ()").functional_signature())
+        == "f_functional(Tensor x, int n) -> Tensor x_out"
+    )
+    assert parse("f(Tensor! x, Tensor! y) -> ()") == parse("f(Tensor !x, Tensor ! y) -> ()")
+    assert parse("f(Tensor! x) -> ()") != parse("f(Tensor(a!) x) -> ()")
+
+
+def test_sets_without_a_name_are_counted_in_each_schema() -> None:
+    """Whatever parts it is made of: sets that were those of another schema's are counted anew."""
+    schema = parse("f(Tensor! x, Tensor! y) -> ()")
+    last = FunctionSchema(schema.name, schema.arguments[1:], ())
+    assert last == parse("f(Tensor! y) -> ()")
+
+
+@pytest.mark.parametrize("annotation", [(("$0",), False, ()), (("$0",), True, ("a",)), (("$0", "a"), True, ())])
+def test_sets_without_a_name_are_written_and_alone(annotation: tuple[tuple[str, ...], bool, tuple[str, ...]]) -> None:
+    with pytest.raises(ValueError):
+        Annotation(*annotation)
+
+
 def test_alias_sets_are_sets_that_print_in_their_order() -> None:
     assert parse("f(Tensor(a|b) x) -> ()") == parse("f(Tensor(b|a) x) -> ()")
     assert hash(parse("f(Tensor(a|b) x) -> ()")) == hash(parse("f(Tensor(b|a) x) -> ()"))

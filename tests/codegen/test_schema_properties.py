@@ -22,6 +22,7 @@ VALID = [
     "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     'ns::f(Tensor(a -> *)? x, int[2] s=[0, -1], str m="a,b)c", *, float e=1e-05) -> (Tensor(a) y, Tensor[] z)',
     "f((str, t)[] d, Dict(str, t[])(a!) e, Device d2=cuda:0, complex c=0.+1.j, ...) -> ((t, int)[], ...)",
+    "f(Tensor! x, Tensor!? y=None, int!? n=1, *, Tensor![] out, Tensor[]!? z) -> (Tensor!, int)",
     "f(bool[3] mask=[True, False, True], int[] d=[], ScalarType? t=None, int r=Mean) -> ()",
 ]
 

@@ -131,7 +131,7 @@ def _of_aliases(what: str, new: Argument | Return, old: Argument | Return) -> li
 
 
 def _shown(part: Argument | Return) -> str:
-    return " ".join(f"({annotation})" for annotation in part.annotations) or "as no alias"
+    return " ".join(annotation.mark for annotation in part.annotations) or "as no alias"
 
 
 def _first_out(schema: FunctionSchema) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from lark import Token, Tree
@@ -67,7 +68,9 @@ def _first_wrong(text: str, rule: str, shift: int) -> _Wrong | None:
     return None
 
 
-_ALIAS_HINT = "alias annotations are written (a), (a!), (a -> *), (a! -> a|b), (a|b), (*)"
+_ALIAS_HINT = "alias annotations are written (a), (a!), (a -> *), (a! -> a|b), (a|b), (*) or !, all of them before '?'"
+
+_HEXADECIMAL = re.compile(r"-?0[xX][0-9a-fA-F]{1,16}(?![0-9A-Za-z_.])")
 
 # What a terminal is called in a message. Those left out are ways to begin or to end another one that is named.
 _WORDS = {
@@ -97,15 +100,22 @@ _WORDS = {
 def _describe(text: str, rule: str, shift: int, error: UnexpectedInput) -> _Wrong:
     start = stop = len(text.rstrip(" \t\r\n"))
     found = "the end"
+    expected = set(error.interactive_parser.accepts())  # type: ignore[no-untyped-call]
+    number = None
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         start, stop = extent(error.token)
         found = _quote(str(error.token))
     elif not isinstance(error, UnexpectedToken):
         start = error.pos_in_stream or 0
-        found, stop = _quote(text[start]), start + 1
-    words = _wanted(set(error.interactive_parser.accepts()))  # type: ignore[no-untyped-call]
+        number = _HEXADECIMAL.match(text, start) if "NUMBER" in expected else None
+        stop = number.end() if number else start + 1
+        found = _quote(text[start:stop])
+    words = _wanted(expected)
     message = f"expected {words}, found {found}" if words else f"unexpected {found}"
-    hint = _ALIAS_HINT if rule == "flat_type" else _hint(error, text) if rule == "schema" else None
+    if number is not None:
+        hint: str | None = f"write {int(number[0], 16)}: of an int written so, PyTorch reads 0"
+    else:
+        hint = _ALIAS_HINT if rule == "flat_type" else _hint(error, text) if rule == "schema" else None
     return message, start + shift, stop + shift, hint
 
 
@@ -203,7 +213,6 @@ HINTS: dict[str, list[str]] = {
     "a value of one type or another is written Union(A, B)": ["f(int|str x) -> ()", "f() -> int|str"],
     "defaults are numbers (1, -1, 1.5, 1e-05, inf), True, False, None, a name, a quoted string, or a list of these": [
         "f(int x=+1) -> ()",
-        "f(int x=0x10) -> ()",
         "f(int x=1_0) -> ()",
         "f(int x=) -> ()",
         "f(int x=(1, 2)) -> ()",
@@ -250,4 +259,5 @@ HINTS: dict[str, list[str]] = {
         "f() -> (int, int x",
         "f() -> (int, ...",
     ],
+    _ALIAS_HINT: ["f(Tensor!! x) -> ()", "f() -> (Tensor!!)"],
 }

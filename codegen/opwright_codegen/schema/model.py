@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from opwright_codegen.schema.defaults import Default, EnumName, default_of
 from opwright_codegen.schema.types import Annotation, BaseType, OptionalType, Type, annotated
@@ -152,6 +154,12 @@ class FunctionSchema:
     text: str | None = field(default=None, compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if any(part.is_write and _is_fresh(part) for part in (*self.arguments, *self.returns)):
+            numbers = itertools.count()
+            object.__setattr__(self, "arguments", tuple([_numbered(a, numbers) for a in self.arguments]))
+            object.__setattr__(self, "returns", tuple([_numbered(r, numbers) for r in self.returns]))
+
     @staticmethod
     def parse(text: str, span: Span | None = None) -> FunctionSchema:
         """Return the schema written as `text`, which stands at `span`. Judges syntax, not what operators may be.
@@ -222,8 +230,9 @@ class FunctionSchema:
 
     @property
     def written_order(self) -> tuple[Argument, ...]:
-        """Return the written arguments as results of the functional variant: self, the out arguments, then others."""
-        mutated, own = self.mutated_arguments, self.self_argument
+        """Return the written tensors as results of the functional variant: self, the out arguments, then others. That a
+        number was written to, nobody sees."""
+        mutated, own = [a for a in self.mutated_arguments if a.type.is_tensor_like], self.self_argument
         return tuple(sorted(mutated, key=lambda a: 0 if a is own else 1 if a.kwarg_only else 2)) if mutated else ()
 
     @property
@@ -286,6 +295,23 @@ class FunctionSchema:
         """Return a result for each written argument that is not returned: self, the out arguments, then others."""
         returned = {r.annotations for r in self.returns}
         return [Return(f"{a.name}_out", a.type) for a in self.written_order if a.annotations not in returned]
+
+
+_Part = TypeVar("_Part", Argument, Return)
+
+
+def _is_fresh(part: Argument | Return) -> bool:
+    """Whether the part, or an element of it, is in an alias set without a name."""
+    return any(annotation.is_fresh for annotation in part.annotations)
+
+
+def _numbered(part: _Part, numbers: Iterator[int]) -> _Part:
+    """Return the part with numbers for the alias sets that have no names, from the inside, as PyTorch counts them."""
+    if not _is_fresh(part):
+        return part
+    found = (part.annotation, *part.list_annotations)
+    marks = [Annotation.fresh(next(numbers)) if a is not None and a.is_fresh else a for a in found]
+    return replace(part, annotation=marks[0], list_annotations=tuple(marks[1:]))
 
 
 def _bare(argument: Argument, keep_default: bool) -> Argument:

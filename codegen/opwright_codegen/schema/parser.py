@@ -12,6 +12,7 @@ from lark.exceptions import LarkError
 from opwright_codegen.schema.defaults import Literal, write_literal
 from opwright_codegen.schema.lexer import QuickLexer
 from opwright_codegen.schema.types import (
+    FRESH,
     Annotation,
     BaseType,
     ClassType,
@@ -30,6 +31,7 @@ MAX_DEPTH = 32  # types in types, lists in lists; more would only try Python's r
 MAX_SIZE = 2**31 - 1  # of a sized list
 START_RULES = ("schema", "argument", "result", "flat_type")
 _MAX_REMEMBERED = 20_000
+_MAY_BE_FRESH = frozenset(("Dict", "Union"))  # of the types with types in parentheses
 
 
 class UnreadableError(ValueError):
@@ -217,6 +219,8 @@ class _Builder(Transformer[Token, Any]):
             if child.annotation is not None or any(child.lists):
                 raise UnreadableError("an alias annotation inside a type says nothing")
             args.append(child)
+        if name not in _MAY_BE_FRESH and children[len(args) : len(args) + 1] == [FRESH]:
+            raise UnreadableError(f"behind {'a tuple' if name == 'Tuple' else name} PyTorch reads no '!'")
         depth = 1 + max((arg.depth for arg in args), default=0)
         return _typed(GenericType(name, tuple(arg.type for arg in args)), children[len(args) :], depth)
 
@@ -228,6 +232,9 @@ class _Builder(Transformer[Token, Any]):
         write = len(children) > 1 and isinstance(children[1], Token)
         after = children[-1] if len(children) > 1 + write else ()
         return Annotation(before, write, after)
+
+    def fresh(self, _: _Children) -> Annotation:
+        return FRESH
 
     def before(self, children: _Children) -> tuple[str, ...]:
         return tuple(token.value for token in children)

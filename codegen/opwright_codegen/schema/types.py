@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import assert_never, cast
 
-__all__ = ["Annotation", "BaseType", "ClassType", "GenericType", "ListType", "OptionalType", "Type", "annotated"]
+__all__ = [
+    "FRESH", "Annotation", "BaseType", "ClassType", "GenericType", "ListType", "OptionalType", "Type", "annotated",
+]  # fmt: skip
 
 
 class _Facts:
@@ -107,6 +109,7 @@ class ClassType(_Facts):
 
 Type = BaseType | OptionalType | ListType | GenericType | ClassType
 
+_UNNAMED = "$"
 _UNIT = re.compile(r"([a-z](?:\|[a-z])*)(!?)(?: -> (\*|[a-z](?:\|[a-z])*))?")
 
 
@@ -114,8 +117,10 @@ _UNIT = re.compile(r"([a-z](?:\|[a-z])*)(!?)(?: -> (\*|[a-z](?:\|[a-z])*))?")
 class Annotation:
     """An annotation `(a! -> a|b)`: the alias sets of a value before and after the call, and whether it is written.
 
-    The sets keep the order they are written in, for printing; it does not count in comparison.
-    Raises ValueError for a written set of several, and for several on both sides of the arrow.
+    The sets keep the order they are written in, for printing; it does not count in comparison. A fresh set, that of
+    `Tensor!`, has no name: it is `$0`, the next in its schema `$1`, as in PyTorch, so that each is a set of its own.
+    Raises ValueError for a written set of several, for several on both sides of the arrow, and for a fresh set that is
+    not written or not alone.
     """
 
     before: tuple[str, ...]
@@ -129,6 +134,10 @@ class Annotation:
             raise ValueError(f"alias set larger than 1 is not mutable, got {self}")
         if len(self.before) > 1 and len(self.after) > 1:
             raise ValueError(f"alias sets before and after cannot both be larger than 1, got {self}")
+        if any(name[0] == _UNNAMED for name in (*self.before, *self.after)) and not (
+            self.write and len(self.before) == 1 and not self.after
+        ):
+            raise ValueError(f"an alias set without a name is written and alone, got {self}")
 
     @staticmethod
     def parse(text: str) -> Annotation:
@@ -142,6 +151,21 @@ class Annotation:
             raise ValueError(f"unrecognized alias annotation {text!r}")
         before, write, after = found.groups()
         return Annotation(tuple(before.split("|")), write == "!", tuple(after.split("|")) if after else ())
+
+    @staticmethod
+    def fresh(number: int | None = None) -> Annotation:
+        """Return the annotation of a written set without a name, the one of that number in its schema."""
+        return Annotation((_UNNAMED if number is None else f"{_UNNAMED}{number}",), True)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the set has no name: nothing else is in it."""
+        return self.before[0][0] == _UNNAMED
+
+    @property
+    def mark(self) -> str:
+        """Return what stands behind the type: `(a!)`, and `!` of a fresh set."""
+        return "!" if self.is_fresh else f"({self})"
 
     def _key(self) -> tuple[frozenset[str], bool, frozenset[str]]:
         return frozenset(self.before), self.write, frozenset(self.after)
@@ -157,6 +181,9 @@ class Annotation:
         return f"{before} -> {'|'.join(self.after)}" if self.after else before
 
 
+FRESH = Annotation.fresh()  # as it is read; a schema counts its own
+
+
 def annotated(type: Type, annotation: Annotation | None, lists: tuple[Annotation | None, ...] = ()) -> str:
     """Return the type as text; its annotation binds to what is under `?` and `[]`, and its lists have their own."""
     if annotation is None and not any(lists):
@@ -166,9 +193,9 @@ def annotated(type: Type, annotation: Annotation | None, lists: tuple[Annotation
             return f"{annotated(elem, annotation, lists)}?"
         case ListType(elem, size):
             inner = annotated(elem, annotation, lists[:-1])
-            mark = f"({lists[-1]})" if lists and lists[-1] is not None else ""
+            mark = lists[-1].mark if lists and lists[-1] is not None else ""
             return f"{inner}[{'' if size is None else size}]{mark}"
         case BaseType() | GenericType() | ClassType():
-            return f"{type}({annotation})" if annotation is not None else str(type)
+            return f"{type}{annotation.mark}" if annotation is not None else str(type)
         case _:
             assert_never(type)

@@ -225,16 +225,17 @@ def _stub_name(schema: FunctionSchema, alone: Collection[str], functions: Mappin
 
 
 def argument_names(arguments: Iterable[Argument], hidden: Collection[str] = ()) -> tuple[str, ...]:
-    """Return what a stub calls its parameters: the schema's names, save those that are keywords or hide what it needs.
+    """Return what a stub calls its parameters: the schema's names, save those that are keywords or hide what it needs,
+    and the second of two that are the same, as definitions at run time may have them.
 
     `hidden` are names of functions and objects that it needs beside those that all do.
     """
     names = [argument.name for argument in arguments]
-    if not any(_is_hiding(name, hidden) for name in names):
+    if len({*names}) == len(names) and not any(_is_hiding(name, hidden) for name in names):
         return tuple(names)
     namer = Namer((*_HIDING, *hidden))
     kept = {name: namer.claim(name) for name in names if not _is_hiding(name, hidden)}
-    return tuple(kept.get(name) or namer.claim(name) for name in names)
+    return tuple([kept.pop(name, None) or namer.claim(name) for name in names])
 
 
 def _is_hiding(name: str, hidden: Collection[str]) -> bool:

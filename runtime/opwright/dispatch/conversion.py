@@ -33,7 +33,8 @@ __all__ = [
 INTS: Final = frozenset((int, SymInt))
 
 Convert = Callable[[Any], Any]
-_ANNOTATION: Final = re.compile(r"(?<=[\w\]])\([a-z0-9*|!> -]*\)")  # `(int)` alone is a tuple
+# `(a!)` behind a type, and `!` alone; `(int)` alone is a tuple, and `Future(int)` a type.
+_ANNOTATION: Final = re.compile(r"(?<=[\w\]])(?<!\bFuture)(?<!\bAwait)(?<!\bRRef)(?<!\bUnion)\([\w*|!> -]*\)|!")
 _LIST: Final = re.compile(r"(.*)\[(\d*)\]")
 _LARGEST: Final = 2**63
 _SHAPES: Final = frozenset((tuple, Size))
@@ -44,7 +45,7 @@ class Mismatch(Exception):
 
 
 def plain_type(text: str) -> str:
-    """Return the type without alias annotations: `Tensor(a!)[]` is `Tensor[]`."""
+    """Return the type without alias annotations: `Tensor(a!)[]` is `Tensor[]`, and `Tensor!?` is `Tensor?`."""
     return _ANNOTATION.sub("", text)
 
 

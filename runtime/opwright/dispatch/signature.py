@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "element"]
 
-_WRITES: Final = re.compile(r"\([^)]*!")
 _ALIAS: Final = re.compile(r"Tensor\((\w+)")
 
 
@@ -42,7 +41,8 @@ class TensorArgument(NamedTuple):
 class Signature:
     """The arguments of one operator. Immutable once made.
 
-    `tensors`: the Tensor-like arguments. `written`: positions the call writes.
+    `tensors`: the Tensor-like arguments. `written`: positions of those that the call writes (`int! x` is declared, too,
+    and nobody can write a number).
     `returns`: types without annotations. `aliases`: per return, the position of the argument it aliases, or None.
     """
 
@@ -76,7 +76,7 @@ class Signature:
         self.device: int | None = devices[0] if devices and not self.tensors else None
         annotated = [argument.annotated for argument in arguments]
         self.returns = tuple(map(plain_type, returns))
-        self.written = frozenset([position for position, text in enumerate(annotated) if _WRITES.search(text)])
+        self.written = frozenset([each.position for each in self.tensors if "!" in annotated[each.position]])
         self.aliases = _aliases(annotated, returns)
 
     def _default(self, position: int, value: Any) -> Any:

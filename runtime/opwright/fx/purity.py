@@ -49,7 +49,7 @@ def is_impure(
 
 def _operator_is_impure(operator: Operator, impure_random: bool) -> bool:
     name, _, _ = operator.name.partition(".")
-    if operator.signature.written or name in _ASSERTIONS:
+    if any("!" in each.annotated for each in operator.parts.arguments) or name in _ASSERTIONS:
         return True
     if impure_random and "nondeterministic_seeded" in operator.tags:
         return True

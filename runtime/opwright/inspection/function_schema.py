@@ -154,7 +154,7 @@ def _alias_info(declared: ParsedArgument | ParsedReturn) -> AliasInfo | None:
     if declared.type.list_type is not None:
         own = declared.list_annotations[-1] if declared.list_annotations else None
     before = () if own is None else own.before
-    after = () if own is None else own.after or own.before
+    after = () if own is None or own.is_fresh else own.after or own.before
     return AliasInfo(declared.is_write, frozenset(before), frozenset(after))
 
 

@@ -6,7 +6,7 @@ import __future__
 import builtins
 import math
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from opwright.arrays import dtypes
 from opwright.dispatch.registry import registry
@@ -27,21 +27,6 @@ __all__ = [
     "meta_formula", "operator_functions", "parse", "parse_definition", "spell",
 ]  # fmt: skip
 
-# What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
-# in-place variants look) are not asked of it: PyTorch does not either.
-_REFUSED: Final = frozenset(
-    {
-        "unknown-type",
-        "duplicate-argument",
-        "duplicate-return",
-        "default-order",
-        "default-type",
-        "vararg-default",
-        "type-arguments",
-        "reserved-overload",
-    }
-)
-
 
 def parse(text: str) -> FunctionSchema:
     """Return the schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError with the place in it."""
@@ -55,20 +40,23 @@ def parse(text: str) -> FunctionSchema:
             raise RegistrationError(str(error)) from None
 
 
-def parse_definition(text: str) -> FunctionSchema:
-    """Return the schema of an operator to define.
+def parse_definition(text: str, manners: list[str] | None = None) -> FunctionSchema:
+    """Return the schema of an operator to define. What PyTorch takes though it is bad manners is added to `manners`:
+    two arguments of one name, a list without default after a default, a default that is none of its type.
 
-    Raises RegistrationError for one that cannot be: unknown types, two arguments of one name, one without default after
-    one with, a default before `...`, a device without quotes, custom classes (there are none to register).
+    Raises RegistrationError for that, if there is no such list, and for what PyTorch refuses: unknown types, a default
+    before `...`, a device without quotes, custom classes (there are none to register).
     """
     with registry.generating.lock:
-        from opwright_codegen.schema.rules import schema_problems
+        from opwright_codegen.schema.definitions import definition_problems
     schema: FunctionSchema = parse(text)
-    for problem in schema_problems(schema):
-        if problem.code in _REFUSED:
-            raise RegistrationError(str(problem))
+    refused, taken = definition_problems(schema)
+    for problem in refused if manners is not None else (*refused, *taken):
+        raise RegistrationError(str(problem))
     for declared in (*(argument.type for argument in schema.arguments), *(result.type for result in schema.returns)):
         _refuse_classes(declared)
+    if manners is not None:
+        manners += [problem.shown("warning") for problem in taken]
     return schema
 
 

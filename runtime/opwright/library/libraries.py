@@ -63,6 +63,8 @@ class Library:
         """Define an operator, `f.overload(Tensor x) -> Tensor`, and return its name within the namespace.
 
         `tags` are of `opwright.Tag`; those named `out` and `inplace` hold the schema to their rules (ValueError).
+        Warns of what PyTorch takes, too, though it is bad manners: two arguments of one name, a list without default
+        after an argument with one, a default that is none of its type (`Tensor x=None`).
         Raises RegistrationError for a schema that does not parse, a name that is taken, and in an IMPL library.
         """
         self._check_alive()
@@ -71,10 +73,12 @@ class Library:
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RegistrationError(f"Invalid alias_analysis type {alias_analysis}")
         given = as_tags(tags)
-        parsed = _schema.parse_definition(schema)
+        parsed = _schema.parse_definition(schema, manners := [])
         if parsed.name.namespace not in ("", self.ns):
             raise RegistrationError(f"{parsed.name} is not in the namespace of its library, {self.ns}")
         check_tagged(parsed, given)
+        for problem in manners:
+            _warn(f"PyTorch takes this, and callers will stumble over it\n{problem}")
         declaration = _schema.declaration_of(parsed)
         name = str(parsed.name) if parsed.name.namespace else f"{self.ns}::{parsed.name}"
         where = caller()
@@ -86,7 +90,7 @@ class Library:
             known = registry.operators.get(name)
             try:
                 operator = Operator(name, declaration, where=where, tags=given)
-                operator.renderer = rendered_stub
+                operator.renderer = None if manners else rendered_stub  # a function with such parameters there is not
                 self._contents.operators.append(operator)
             except BaseException:
                 self._contents.undo(registry.operators.get(name), known)
@@ -262,20 +266,18 @@ def _earlier(name: str, key: Key) -> str | None:
 
 def _warn_of_override(name: str, key: Key, earlier: str, where: str) -> None:
     """Warn that a kernel takes the place of another."""
-    warnings.warn(
+    _warn(
         f"the kernel of {name} for {_name(key)} registered at {earlier} is overridden by the one registered at "
-        f"{where}, as long as its Library lives",
-        UserWarning,
-        stacklevel=_levels(),
+        f"{where}, as long as its Library lives"
     )
 
 
-def _levels() -> int:
-    """Return how many calls lie between `_warn_of_override` and the caller outside this package."""
-    frame, count = sys._getframe(1), 1
+def _warn(message: str) -> None:
+    """Warn the caller outside this package."""
+    frame, count = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(OURS):
         frame, count = frame.f_back, count + 1
-    return count
+    warnings.warn(message, UserWarning, stacklevel=count)
 
 
 _lasting: Final[dict[str, Library]] = {}

@@ -31,7 +31,7 @@ def _out_problem(schema: _Schema) -> str:
     if len(schema.returns) != len(written):
         return f"must return all its mutable arguments: it has {len(written)}, and {len(schema.returns)} returns"
     for position, argument in enumerate(written):
-        problem = _alias_problem(schema, position, argument.name, str(argument.annotation))
+        problem = _alias_problem(schema, position, argument)
         if problem:
             return problem
     return ""
@@ -47,22 +47,25 @@ def _inplace_problem(schema: _Schema) -> str:
         return f"requires its first positional argument to be a Tensor: '{first.name}' is {first.type}"
     if len(schema.returns) != 1:
         return f"must return exactly one value, its first argument: it has {len(schema.returns)} returns"
-    problem = _alias_problem(schema, 0, first.name, str(first.annotation))
+    problem = _alias_problem(schema, 0, first)
     if problem:
         return problem
     others = [argument.name for argument in schema.arguments[1:] if argument.is_write]
     return f"must mutate its first argument alone, not {', '.join(others)} too" if others else ""
 
 
-def _alias_problem(schema: _Schema, position: int, name: str, annotation: str) -> str:
-    """Return what keeps a return from being the argument of that name."""
-    found = schema.returns[position]
+def _alias_problem(schema: _Schema, position: int, argument: Any) -> str:
+    """Return what keeps a return from being the argument."""
+    found, name = schema.returns[position], argument.name
+    written = f"Tensor{argument.annotation.mark}"
     if str(found.type) != "Tensor":
         return f"must return '{name}': return {position} is {found.type}"
+    if argument.annotation.is_fresh:
+        return f"must return '{name}': its alias set has no name, write Tensor(a!) {name} and -> Tensor(a!)"
     if found.annotation is None:
-        return f"must return '{name}': return {position} is no alias of it, Tensor({annotation})"
+        return f"must return '{name}': return {position} is no alias of it, {written}"
     if not found.is_write:
-        return f"must return '{name}': return {position} is no mutable alias of it, Tensor({annotation})"
-    if str(found.annotation) != annotation:
-        return f"must return '{name}', Tensor({annotation}): return {position} is Tensor({found.annotation})"
+        return f"must return '{name}': return {position} is no mutable alias of it, {written}"
+    if found.annotation != argument.annotation:
+        return f"must return '{name}', {written}: return {position} is {found}"
     return ""

@@ -73,7 +73,6 @@ def test_define_twice(library: Library) -> None:
 def test_schema_that_does_not_parse(library: Library) -> None:
     for schema, problem in [
         ("f(asdf x) -> Tensor", "unknown type specifier 'asdf'"),
-        ("f(Tensor x, Tensor x) -> Tensor", "two arguments 'x'"),
         ("f(int a=1, int b) -> Tensor", "'b' has no default"),
         ("f(Tensor x", "1:11"),
         ("f(__torch__.torch.classes.mine.Name[]? x) -> ()", r"Unknown custom class type mine\.Name"),

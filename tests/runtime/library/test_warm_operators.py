@@ -34,6 +34,17 @@ def called(library: Library, calls: list[Any]) -> Any:
     return opwright.ops.warm.f
 
 
+def test_arguments_that_are_words_of_python() -> None:
+    """A function cannot have such a parameter: its stub leaves binding to the operator, and does not call itself."""
+    library = Library("warm_words", "DEF")
+    library.define("f(int from, int to=1) -> int")
+    library.impl("f", lambda *args: sum(args), "CompositeExplicitAutograd")
+    f = opwright.ops.warm_words.f
+    for _ in range(2 * CALLS):
+        assert (f(2), f(2, 3), f(2, to=4)) == (2, 5, 6)
+    library.destroy()
+
+
 def test_kernels_see_the_same_calls(library: Library) -> None:
     calls: list[Any] = []
     f, x = called(library, calls), opwright.ones(3)

@@ -125,7 +125,8 @@ def _on_copies(
     variant: OperatorView, source: OperatorView, own: Mapping[str, str], namer: Namer, package: NamespaceView
 ) -> list[str]:
     """Return the statements of a functional variant: Note [Functional variants]."""
-    copies = {a.name: namer.claim(f"{a.name}_copy") for a in source.schema.mutated_arguments}
+    written = [a.name for a in source.schema.mutated_arguments if a.type.is_tensor_like]
+    copies = {name: namer.claim(f"{name}_copy") for name in written}
     statements = [f"{copy} = copy_written({own[name]})" for name, copy in copies.items()]
     returns = source.schema.returns
     returned_already = {r.annotations for r in returns}

@@ -66,7 +66,7 @@ def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: 
         parameters,
         text[text.index("(") :],
         ", ".join([parameter.name for parameter in parameters]),
-        any(parameter.is_renamed for parameter in parameters),
+        any(parameter.is_renamed for parameter in parameters) or not _is_in_order(schema),
         None,
         None,
     )
@@ -93,6 +93,12 @@ def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: 
         "inputs": tuple_text([names[position] for position in positional]),
         "keywords": _keywords(schema, names),
     }
+
+
+def _is_in_order(schema: FunctionSchema) -> bool:
+    """Whether no argument without default follows one with, as it may in a definition at run time."""
+    given = [argument.default is not None for argument in schema.positional]
+    return given == sorted(given)
 
 
 def _stub_signature(view: OperatorView, builtins: BuiltinNames) -> str:

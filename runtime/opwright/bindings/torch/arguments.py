@@ -16,7 +16,8 @@ __all__ = ["Arguments"]
 class Arguments:
     """The arguments of an operator. PyTorch leaves out arguments that are at their defaults: they are filled in.
 
-    `tensors` are the places of tensors, `lists` those of lists of them; `written` of what is written to.
+    `tensors` are the places of tensors, `lists` those of lists of them; `written` of those of both that are
+    written to.
     `have_lists`: lists of tensors are taken or returned, which PyTorch's own loop over samples does not know.
     `may_have_rules`: PyTorch registers no rule for `vmap` where tensors are given by keyword.
     """
@@ -44,10 +45,9 @@ class Arguments:
         self._defaults = tuple([each.default_value for each in schema.arguments])
         self.tensors = tuple([place for place, each in enumerate(given) if each in ("Tensor", "Optional[Tensor]")])
         self.lists = tuple([place for place, each in enumerate(given) if "List[" in each and "Tensor" in each])
-        self.written = tuple(
-            [place for place, each in enumerate(schema.arguments) if each.alias_info and each.alias_info.is_write]
-        )
         tensors = {*self.tensors, *self.lists}
+        is_write = [bool(each.alias_info and each.alias_info.is_write) for each in schema.arguments]
+        self.written = tuple([place for place in sorted(tensors) if is_write[place]])
         self.have_lists = bool(self.lists) or any("List[" in str(each.type) for each in schema.returns)
         self.may_have_rules = not any(schema.arguments[place].kwarg_only for place in tensors)
         self._converters = tuple(

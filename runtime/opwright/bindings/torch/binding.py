@@ -55,7 +55,7 @@ class Binding:
         """
         name = schema.partition("(")[0]
         ours = find_operator(f"{self.namespace}::{name}")
-        written = "!" in schema
+        written = bool(ours.signature.written)
         self.library.define(schema, tags=self._tags(ours.tags, schema))
         overload = self.overload(name)
         arguments = self._arguments[name] = Arguments(ours, overload._schema)

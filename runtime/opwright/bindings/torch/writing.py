@@ -24,7 +24,7 @@ def register_writing(
     written = {
         place: each.name
         for place, each in enumerate(overload._schema.arguments)
-        if each.alias_info is not None and each.alias_info.is_write
+        if each.alias_info is not None and each.alias_info.is_write and "Tensor" in str(each.type)
     }
 
     def count(keyset: Any, *args: Any, **kwargs: Any) -> Any:

@@ -18,7 +18,8 @@ _ANNOTATION: Final = re.compile(r"Tensor\(([^)]*)\)")
 
 
 class Declared:
-    """The alias sets of the arguments and results of an operator: `{"a"}` for `Tensor(a!)`, `{"*"}` for all memory."""
+    """The alias sets of the arguments and results of an operator: `{"a"}` for `Tensor(a!)`, `{"*"}` for all memory.
+    That of `Tensor!` has no name, and nothing else can be in it."""
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
@@ -72,4 +73,4 @@ def _meet(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 def _annotated(text: str, annotation: str) -> str:
-    return re.sub(r"Tensor(\([^)]*\))?", f"Tensor({annotation})", text, count=1)
+    return re.sub(r"Tensor(\([^)]*\)|!)?", f"Tensor({annotation})", text, count=1)

@@ -24,3 +24,9 @@ def add_each_(self: list[Any], others: list[Any]) -> None:
     """Add pair by pair."""
     for item, other in zip(self, others, strict=True):
         item += other
+
+
+def shift(x: Any, log: Any, parts: list[Any], by: int | None) -> None:
+    """Add to each of what it is given."""
+    for item in (x, *parts, *([] if log is None else [log])):
+        item += by or 0

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Scalar, Tensor
 
+from . import ops
+
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 
@@ -72,6 +74,31 @@ class Operator_stack_x_135bbd(Call_stack_x_135bbd, Operator): ...
 class Call_stack_x_52f8da(Protocol):
     def __call__(_op, stack: TensorLike, x: TensorLike) -> None: ...
 class Operator_stack_x_52f8da(Call_stack_x_52f8da, Operator): ...
+
+class Call_x_log_parts_by_10d123(Protocol):
+    @overload
+    def __call__(
+        _op, x: A, log: A | None, parts: Sequence[A], by: int | None = 1,
+    ) -> ops.ops.shift_functional_result[A]: ...
+    @overload
+    def __call__(
+        _op, x: Tensor, log: TensorLike | None, parts: Sequence[TensorLike], by: int | None = 1,
+    ) -> ops.ops.shift_functional_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op, x: NDArray[Any], log: Tensor, parts: Sequence[TensorLike], by: int | None = 1,
+    ) -> ops.ops.shift_functional_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op, x: NDArray[Any], log: NDArray[Any] | None, parts: Sequence[Tensor], by: int | None = 1,
+    ) -> ops.ops.shift_functional_result[Tensor]: ...
+class Operator_x_log_parts_by_10d123(Call_x_log_parts_by_10d123, Operator): ...
+
+class Call_x_log_parts_by_745b55(Protocol):
+    def __call__(
+        _op, x: TensorLike, log: TensorLike | None, parts: Sequence[TensorLike], by: int | None = 1,
+    ) -> None: ...
+class Operator_x_log_parts_by_745b55(Call_x_log_parts_by_745b55, Operator): ...
 
 class Call_x_mean_scale_momentum_8eb9b8(Protocol):
     @overload
@@ -150,6 +177,14 @@ class Packet_stack_x_ceac40(Packet):
 class Packet_stack_x_e2e3cc(Packet):
     __call__: Call_stack_x_135bbd
     default: Operator_stack_x_135bbd
+
+class Packet_x_log_parts_by_62bab0(Packet):
+    __call__: Call_x_log_parts_by_745b55
+    default: Operator_x_log_parts_by_745b55
+
+class Packet_x_log_parts_by_9c1c6e(Packet):
+    __call__: Call_x_log_parts_by_10d123
+    default: Operator_x_log_parts_by_10d123
 
 class Packet_x_mean_scale_momentum_fa5170(Packet):
     __call__: Call_x_mean_scale_momentum_8eb9b8

@@ -16,6 +16,7 @@ _ENTRIES: list[tuple[str | int, ...]] = [
     (6, "scale_", "scale.out", "scale"),
     (5, "normalize", "normalize.out", "normalize_functional"),
     (5, "push", "push_functional"),
-    (4, "add_each_", "add_each.out", "add_each"),
+    (5, "add_each_", "add_each.out", "add_each"),
+    (4, "shift", "shift_functional"),
 ]
 PLACES = where_declared("demo", _ENTRIES)

@@ -57,3 +57,18 @@ def add_each_default(self: list[Tensor], others: list[Tensor]) -> list[Tensor]:
     self_copy = copy_written(self)
     ops.add_each_(self_copy, others)
     return self_copy
+
+
+# shift_functional(Tensor x, Tensor? log, Tensor[] parts, int? by=1) -> (Tensor x_out, Tensor? log_out, Tensor[]
+#     parts_out)
+def shift_functional(
+    x: Tensor,
+    log: Tensor | None,
+    parts: list[Tensor],
+    by: int | None,
+) -> tuple[Tensor, Tensor | None, list[Tensor]]:
+    x_copy = copy_written(x)
+    log_copy = copy_written(log)
+    parts_copy = copy_written(parts)
+    ops.shift(x_copy, log_copy, parts_copy, by)
+    return x_copy, log_copy, parts_copy

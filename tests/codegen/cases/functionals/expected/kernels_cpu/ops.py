@@ -49,3 +49,14 @@ def add_each_(self: list[Tensor], others: list[Tensor]) -> None:
     except Exception as error:
         name_kernel(error, "demo::add_each_", "CPU")
         raise
+
+
+# shift(Tensor! x, Tensor!? log, Tensor![] parts, int!? by=1) -> ()
+def shift(x: Tensor, log: Tensor | None, parts: list[Tensor], by: int | None) -> None:
+    try:
+        log_ = None if log is None else log.array
+        parts_ = [item.array for item in parts]
+        kernels.shift(x.array, log_, parts_, by)
+    except Exception as error:
+        name_kernel(error, "demo::shift", "CPU")
+        raise

@@ -8,7 +8,7 @@ name. Here is where each function is that users call; other names are looked for
 from opwright.abi import functions_of
 
 NAMES: dict[str, str] = {
-    "ops": "add_each add_each_ normalize normalize_functional push push_functional scale scale_",
+    "ops": "add_each add_each_ normalize normalize_functional push push_functional scale scale_ shift shift_functional",
 }
 FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
 _PARTS = [

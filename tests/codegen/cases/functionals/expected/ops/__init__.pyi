@@ -14,6 +14,8 @@ __all__ = [
     "push_functional",
     "scale",
     "scale_",
+    "shift",
+    "shift_functional",
 ]
 
 class Namespace(

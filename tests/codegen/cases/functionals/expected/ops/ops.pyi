@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from numpy.typing import NDArray
 
@@ -11,6 +11,11 @@ from opwright.abi import Scalar, Tensor
 
 from .. import calls as _calls
 from ..calls import A, TensorLike
+
+class shift_functional_result(NamedTuple, Generic[A]):
+    x_out: A
+    log_out: A | None
+    parts_out: list[A]
 
 @overload
 def scale_(self: A, by: Scalar) -> A: ...
@@ -67,6 +72,21 @@ def add_each(input: Sequence[A], others: Sequence[A]) -> tuple[A, ...]: ...
 def add_each(self: Sequence[Tensor], others: Sequence[TensorLike]) -> tuple[Tensor, ...]: ...
 @overload
 def add_each(self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def shift(x: TensorLike, log: TensorLike | None, parts: Sequence[TensorLike], by: int | None = 1) -> None: ...
+@overload
+def shift_functional(x: A, log: A | None, parts: Sequence[A], by: int | None = 1) -> shift_functional_result[A]: ...
+@overload
+def shift_functional(
+    x: Tensor, log: TensorLike | None, parts: Sequence[TensorLike], by: int | None = 1
+) -> shift_functional_result[Tensor]: ...
+@overload
+def shift_functional(
+    x: NDArray[Any], log: Tensor, parts: Sequence[TensorLike], by: int | None = 1
+) -> shift_functional_result[Tensor]: ...
+@overload
+def shift_functional(
+    x: NDArray[Any], log: NDArray[Any] | None, parts: Sequence[Tensor], by: int | None = 1
+) -> shift_functional_result[Tensor]: ...
 
 add_each_default: _calls.Call_self_others_34b72f
 
@@ -81,5 +101,7 @@ class _Namespace:
     push_functional: _calls.Packet_stack_x_e2e3cc
     add_each_: _calls.Packet_self_others_8c82e8
     add_each: _calls.Packet_self_others_out_7c7bbe
+    shift: _calls.Packet_x_log_parts_by_62bab0
+    shift_functional: _calls.Packet_x_log_parts_by_9c1c6e
 
 _add_each: _calls.Packet_self_others_out_7c7bbe
