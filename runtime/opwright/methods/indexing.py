@@ -2,7 +2,7 @@
 
 Integers, slices, None and Ellipsis become views (`select`, `slice`, `unsqueeze`); what remains of tensors, arrays,
 lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose answers agree with NumPy's
-except for the result's strides. A slice with a negative step, which PyTorch refuses, is a copy: `flip`.
+except for the result's strides, and for a list of lists, which stands for a tuple (`_stands_for_tuple`). A slice with a negative step, which PyTorch refuses, is a copy: `flip`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _INTS = frozenset((int, SymInt))
 _SIMPLE = frozenset((*_INTS, bool, slice))
 _NUMBERS = frozenset((*_INTS, bool, float, complex, SymFloat, SymBool))
 _MASKS = frozenset((bool_, uint8))
+_NO_NUMBERS = (Tensor, list, tuple, range, slice, EllipsisType, type(None))
 
 
 def nonzero(*args: Any, as_tuple: bool = False, **named: Any) -> Any:
@@ -91,9 +92,13 @@ class Indexable:
 def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and any(isinstance(each, (slice, EllipsisType)) or each is None for each in index):
-        raise IndexError("a list of slices is no index: write tensor[tuple(index)]")
-    return (index,)
+    return tuple(index) if isinstance(index, list) and _stands_for_tuple(index) else (index,)
+
+
+def _stands_for_tuple(index: list[Any]) -> bool:
+    """Whether a list is what a tuple of the same would be: one of few items, of which one is no number (`[[0], [1]]`).
+    That is PyTorch's rule, and was NumPy's before 1.23."""
+    return len(index) < 32 and any(isinstance(each, _NO_NUMBERS) or is_array(each) for each in index)
 
 
 def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any], list[int]]:
@@ -102,14 +107,7 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
     if len(index) == 1 and type(index[0]) in _INTS:
         return _select(self, 0, index[0]), {}, []
     items = [_as_item(each) for each in index]
-    named = ellipses = 0
-    for item in items:
-        if item is Ellipsis:
-            ellipses += 1
-        else:
-            named += _consumed(item)
-    if ellipses > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
+    named = sum([_consumed(item) for item in items])
     ndim = len(shape_of(self.array))
     if named > ndim:
         if ndim == 0 and len(items) == 1 and type(items[0]) in _INTS:
@@ -117,8 +115,10 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     viewed, indices, turned, dim = self, {}, [], 0
     for item in items:
-        if item is Ellipsis:
+        if item is Ellipsis:  # a second one skips as many dimensions as the first
             dim += ndim - named
+        elif dim + _consumed(item) > len(shape_of(viewed.array)):
+            raise IndexError(f"too many indices for tensor of dimension {ndim}: what follows '...' is beyond the last")
         elif item is None:
             viewed, dim = aten["unsqueeze.default"](viewed, dim), dim + 1
         elif type(item) in _INTS:
@@ -149,7 +149,7 @@ def _as_item(index: Any) -> Any:
         return int(index)
     if isinstance(index, np.bool_):
         return bool(index)
-    if isinstance(index, (list, range)):
+    if isinstance(index, (list, tuple, range)):
         index = _as_array(index)
     if is_array(index):
         return _as_scalar_index(index)
@@ -172,14 +172,14 @@ def _as_scalar_index(index: Any) -> Any:
 
 
 def _as_array(index: Sequence[Any]) -> Any:
-    if len(index) == 0:
-        return np.zeros(0, np.int64)
     if any(isinstance(each, Tensor) for each in index):
         index = [np.asarray(each) if isinstance(each, Tensor) else each for each in index]
     try:
         array = np.asarray(index)
     except ValueError as error:
         raise IndexError(f"a list used as an index must not be ragged: {error}") from None
+    if array.size == 0:
+        return array.astype(np.int64)
     if array.dtype.kind not in "biuf":
         raise IndexError(f"a list used as an index must hold integers or bools, got {index!r}")
     return array
