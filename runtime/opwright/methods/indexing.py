@@ -2,7 +2,8 @@
 
 Integers, slices, None and Ellipsis become views (`select`, `slice`, `unsqueeze`); what remains of tensors, arrays,
 lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose answers agree with NumPy's
-except for the result's strides, and for a list of lists, which stands for a tuple (`_stands_for_tuple`). A slice with a negative step, which PyTorch refuses, is a copy: `flip`.
+except for the result's strides, and for a list of lists, which stands for a tuple (`_stands_for_tuple`). A slice with a
+negative step, which PyTorch refuses, is a copy: `flip`.
 """
 
 from __future__ import annotations

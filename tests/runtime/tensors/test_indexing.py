@@ -263,7 +263,7 @@ def test_refused_in_our_own_words() -> None:
         x["a"]
     with pytest.raises(IndexError, match="0-dim tensor"):
         opwright.tensor(1)[0]
-    with pytest.raises(IndexError, match="what follows '...' is beyond the last"):
+    with pytest.raises(IndexError, match=r"what follows '\.\.\.' is beyond the last"):
         x[..., ..., 0]
     with pytest.raises(IndexError, match="ragged"):
         x[[[0], [0, 1]],]
