@@ -9,6 +9,7 @@ negative step, which PyTorch refuses, is a copy: `flip`.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, Literal, overload
@@ -23,6 +24,7 @@ from opwright.dispatch.namespaces import ops
 from opwright.dispatch.planned_kernels import indexing
 from opwright.hooks import hooks
 from opwright.keys import FRONT_MODE, META
+from opwright.places import frames_of_ours
 from opwright.tensors.tensor import Tensor, install_methods, wrap
 
 _WHOLE = slice(None)
@@ -93,7 +95,14 @@ class Indexable:
 def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, tuple):
         return index
-    return tuple(index) if isinstance(index, list) and _stands_for_tuple(index) else (index,)
+    if not isinstance(index, list) or not _stands_for_tuple(index):
+        return (index,)
+    warnings.warn(
+        "a list of sequences, slices or tensors as an index stands for a tuple of them, as in PyTorch, which deprecates "
+        "it; in NumPy it is one array. Write tensor[tuple(index)], or tensor[opwright.tensor(index)]",
+        stacklevel=frames_of_ours(),
+    )
+    return tuple(index)
 
 
 def _stands_for_tuple(index: list[Any]) -> bool:

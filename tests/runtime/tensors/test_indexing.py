@@ -111,6 +111,7 @@ SEQUENCES: list[Any] = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*non-tuple sequence", "ignore:a list of sequences")
 @pytest.mark.parametrize("place", range(len(SEQUENCES)))
 def test_sequences_as_indices(place: int) -> None:
     index = SEQUENCES[place]
@@ -119,6 +120,15 @@ def test_sequences_as_indices(place: int) -> None:
     ours[index(opwright)] = 7.0
     theirs[index(torch)] = 7.0
     assert ours.tolist() == theirs.tolist(), index(torch)
+
+
+def test_lists_that_stand_for_tuples_warn() -> None:
+    x, _ = pair((3, 3))
+    with pytest.warns(UserWarning, match=r"Write tensor\[tuple\(index\)\]") as caught:
+        x[[[0, 1], [1, 0]]]
+    with pytest.warns(UserWarning, match="stands for a tuple"):
+        x[[slice(1), 0]] = 3.0
+    assert caught[0].filename == __file__
 
 
 TOO_MANY: list[Any] = [
@@ -132,6 +142,7 @@ TOO_MANY: list[Any] = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*non-tuple sequence", "ignore:a list of sequences")
 @pytest.mark.parametrize("index", TOO_MANY, ids=repr)
 def test_sequences_that_are_refused(index: Any) -> None:
     ours, theirs = pair((3, 3))
@@ -264,7 +275,7 @@ def test_refused_in_our_own_words() -> None:
     with pytest.raises(IndexError, match="0-dim tensor"):
         opwright.tensor(1)[0]
     with pytest.raises(IndexError, match=r"what follows '\.\.\.' is beyond the last"):
-        x[..., ..., 0]
+        opwright.ones(2, 2)[..., ..., 0]
     with pytest.raises(IndexError, match="ragged"):
         x[[[0], [0, 1]],]
     with pytest.raises(ValueError, match="greater than zero"):
