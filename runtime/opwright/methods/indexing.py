@@ -98,8 +98,8 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     if not isinstance(index, list) or not _stands_for_tuple(index):
         return (index,)
     warnings.warn(
-        "a list of sequences, slices or tensors as an index stands for a tuple of them, as in PyTorch, which deprecates "
-        "it; in NumPy it is one array. Write tensor[tuple(index)], or tensor[opwright.tensor(index)]",
+        "a list of sequences, slices or tensors as an index stands for a tuple of them, as in PyTorch, where that is "
+        "deprecated; in NumPy it is one array. Write tensor[tuple(index)], or tensor[opwright.tensor(index)]",
         stacklevel=frames_of_ours(),
     )
     return tuple(index)
