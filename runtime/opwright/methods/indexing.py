@@ -17,7 +17,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from opwright.arrays.devices import backend_named, is_array, shape_of
-from opwright.arrays.dtypes import FLOATING, bool_, checked_scalar, uint8
+from opwright.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place
 from opwright.dispatch.aten import aten
 from opwright.dispatch.namespaces import ops
@@ -31,6 +31,7 @@ _WHOLE = slice(None)
 _INTS = frozenset((int, SymInt))
 _SIMPLE = frozenset((*_INTS, bool, slice))
 _NUMBERS = frozenset((*_INTS, bool, float, complex, SymFloat, SymBool))
+_NUMPY_NUMBERS = (np.integer, np.float64, np.complex128)  # Python numbers, or used as such
 _MASKS = frozenset((bool_, uint8))
 _NO_NUMBERS = (Tensor, list, tuple, range, slice, EllipsisType, type(None))
 
@@ -89,7 +90,10 @@ class Indexable:
         if not indices:
             aten["copy_.default"](viewed, _without_leading_ones(source, len(viewed.shape)))
         else:
-            aten["index_put_.default"](viewed, _placed(viewed, indices), _without_leading_ones(source, 0))
+            placed, source = _placed(viewed, indices), _without_leading_ones(source, 0)
+            if source.dtype != viewed.dtype and _is_fill(placed, source):
+                source = _cast_number(source, viewed)
+            aten["index_put_.default"](viewed, placed, source)
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
@@ -266,6 +270,8 @@ def _as_source(viewed: Any, value: Any) -> Any:
     """Return the value to write as a tensor: numbers in the dtype they are written to."""
     if isinstance(value, Tensor):
         return value
+    if isinstance(value, _NUMPY_NUMBERS):
+        value = value.item()
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         number = np.asarray(checked_scalar(value, viewed.dtype))
         if not viewed.keys & META:
@@ -276,6 +282,19 @@ def _as_source(viewed: Any, value: Any) -> Any:
     raise TypeError(
         f"can't assign a {type(value).__name__} to a tensor of {viewed.dtype}: make it a tensor or an array first"
     )
+
+
+def _is_fill(placed: list[Any], source: Any) -> bool:
+    """Whether one element goes to the places of one mask: it takes their dtype, as in `masked_fill_`."""
+    given = [each for each in placed if each is not None]
+    return len(given) == 1 and _is_mask(given[0]) and guard_or_false(source.numel() == 1)
+
+
+def _cast_number(source: Any, viewed: Any) -> Any:
+    """Return an element in the dtype of where it is written to. Raises RuntimeError for a complex one among reals."""
+    if source.dtype in COMPLEX and viewed.dtype not in COMPLEX:
+        raise RuntimeError(f"value cannot be converted to type {dtype_name(viewed.dtype)} without overflow")
+    return aten["_to_copy.default"](source, dtype=viewed.dtype)
 
 
 def _constant(viewed: Any, array: Any) -> Any:

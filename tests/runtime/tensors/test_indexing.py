@@ -327,3 +327,47 @@ def test_nonzero_as_tuple(data: np.ndarray) -> None:
         each.tolist() for each in expected
     ]
     assert all(type(each) is np.ndarray for each in opwright.nonzero(data, as_tuple=True))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t, x, i: x.__setitem__(x > 1, np.float64(7)),
+        lambda t, x, i: x.__setitem__(x > 1, x.double().mean()),
+        lambda t, x, i: x.__setitem__(x > 1, t.tensor(3)),
+        lambda t, x, i: x.__setitem__((None, x > 1), t.tensor([[3]])),
+        lambda t, x, i: x.__setitem__([0, 2], np.float64(7)),
+        lambda t, x, i: x.__setitem__([0, 2], np.int64(7)),
+        lambda t, x, i: x.__setitem__(0, np.float64(1.5)),
+        lambda t, x, i: i.__setitem__(i == 0, t.tensor(2.7)),
+        lambda t, x, i: i.__setitem__(0, np.float64(2.7)),
+        lambda t, x, i: x.__setitem__(x > 1, t.tensor([8, 9])),
+        lambda t, x, i: x.__setitem__(x > 1, t.tensor(1j)),
+        lambda t, x, i: x.__setitem__([0], t.tensor(3)),
+        lambda t, x, i: x.__setitem__([0], x.double().mean()),
+        lambda t, x, i: i.__setitem__([0], t.tensor([2.7])),
+        lambda t, x, i: x.__setitem__(0, np.complex128(1j)),
+    ],
+)
+def test_numbers_of_other_dtypes_are_written(write: Any) -> None:
+    from both import check
+
+    def programme(t: Any) -> Any:
+        x, i = t.arange(4.0), t.zeros(3, dtype=t.int64)
+        write(t, x, i)
+        return x, i
+
+    check(programme)
+
+
+def test_gradients_of_what_is_cast_and_written() -> None:
+    from both import check
+
+    def programme(t: Any) -> Any:
+        value = t.tensor(3.0, dtype=t.float64, requires_grad=True)
+        x = t.arange(4.0) * 1
+        x[x > 1] = value
+        (x * t.arange(4.0)).sum().backward()
+        return x, value.grad
+
+    check(programme)
