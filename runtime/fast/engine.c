@@ -34,30 +34,56 @@ static PyObject *sum_of(PyObject *first, PyObject *second) {
     return operator_call(&engine.add, args, 3);
 }
 
-/* Hand a leaf its whole gradient. Returns -1 with an exception. */
+/* Hand a leaf its whole gradient, the reference to which is taken: the leaf keeps one that is held here alone. Python
+ * gets it in a dictionary, out of which it takes it. Returns -1 with an exception. */
 static int finish_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
     if (((Node *)leaf)->extra == Py_None) {
-        return leaf_accumulate(leaf, grad);
+        int failed = leaf_accumulate(leaf, grad);
+        Py_DECREF(grad);
+        return failed;
     }
-    PyObject *done = PyObject_CallFunctionObjArgs(engine.finish_uncommon, pass->current, leaf, grad, NULL);
+    PyObject *leaves = PyDict_New();
+    int failed = leaves == NULL || PyDict_SetItem(leaves, leaf, grad) < 0;
+    Py_DECREF(grad);
+    PyObject *done = failed ? NULL : PyObject_CallFunctionObjArgs(engine.finish_uncommon, pass->current, leaf, leaves, NULL);
+    Py_XDECREF(leaves);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
 
-/* Hand a leaf its gradient if no more is to come. Returns -1 with an exception. */
-static int finish_if_whole(const Pass *pass, PyObject *leaf) {
+/* Note a leaf to which no more is to come. Returns -1 with an exception. */
+static int note_if_complete(Pass *pass, PyObject *leaf) {
     Py_ssize_t left = take_dependency(pass->dependencies, leaf);
     if (left != 0) {
         return left < 0 && PyErr_Occurred() ? -1 : 0;
     }
-    PyObject *grad = Py_XNewRef(PyDict_GetItemWithError(pass->leaves, leaf));
-    int failed = grad == NULL || PyDict_DelItem(pass->leaves, leaf) < 0 || finish_leaf(pass, leaf, grad) < 0;
-    Py_XDECREF(grad);
+    if (pass->complete == NULL && (pass->complete = PyList_New(0)) == NULL) {
+        return -1;
+    }
+    return PyList_Append(pass->complete, leaf);
+}
+
+/* Hand on the gradients of leaves to which no more is to come, once the node that gave the last one holds it no longer.
+ * Returns -1 with an exception. */
+static int finish_complete(Pass *pass) {
+    PyObject *complete = pass->complete;
+    pass->complete = NULL;
+    int failed = 0;
+    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(complete); i++) {
+        PyObject *leaf = PyList_GET_ITEM(complete, i), *grad = Py_XNewRef(PyDict_GetItemWithError(pass->leaves, leaf));
+        failed = grad == NULL;
+        if (!failed && PyDict_DelItem(pass->leaves, leaf) < 0) {
+            Py_DECREF(grad);
+            failed = 1;
+        }
+        failed = failed || finish_leaf(pass, leaf, grad) < 0;
+    }
+    Py_DECREF(complete);
     return failed ? -1 : 0;
 }
 
 /* Add a gradient to a leaf's. Returns -1 with an exception. */
-static int deliver_to_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
+static int deliver_to_leaf(Pass *pass, PyObject *leaf, PyObject *grad) {
     PyObject *existing = PyDict_GetItemWithError(pass->leaves, leaf);
     if (existing == NULL && PyErr_Occurred()) {
         return -1;
@@ -68,7 +94,7 @@ static int deliver_to_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
     if (failed || pass->dependencies == NULL) {
         return failed ? -1 : 0;
     }
-    return finish_if_whole(pass, leaf);
+    return note_if_complete(pass, leaf);
 }
 
 /* Return a new list of None for each output of a node of several. */
@@ -291,6 +317,7 @@ static int run_chain(Pass *pass, PyObject *node, PyObject *grads) {
         failed = failed || (next != NULL && !is_older(next, sequence_of(node)));
         Py_DECREF(node);
         Py_DECREF(grads);
+        failed = failed || (pass->complete != NULL && finish_complete(pass) < 0);
         if (!failed && next != NULL && pass->queue.count > 0) {
             failed = deliver(pass, next, next_grad);
             Py_CLEAR(next);
@@ -317,10 +344,12 @@ static int finish_leaves(Pass *pass) {
     while (!failed && PyDict_Next(leaves, &at, &leaf, &grad)) {
         Py_INCREF(leaf);
         Py_INCREF(grad);
-        failed = PyDict_SetItem(leaves, leaf, Py_None) < 0; /* so that `grad` is held here alone */
+        if (PyDict_SetItem(leaves, leaf, Py_None) < 0) { /* so that `grad` is held here alone */
+            Py_DECREF(grad);
+            failed = 1;
+        }
         failed = failed || finish_leaf(pass, leaf, grad) < 0;
         Py_DECREF(leaf);
-        Py_DECREF(grad);
     }
     Py_DECREF(leaves);
     return failed ? -1 : 0;

@@ -28,6 +28,7 @@ typedef struct {
     PyObject *leaves;  /* a dictionary: the gradient of each leaf */
     PyObject *current; /* (number, root): what Python is told of the pass */
     PyObject *dependencies;    /* a dictionary: how many gradients each leaf is still to get; NULL: no leaf has hooks */
+    PyObject *complete; /* a list: leaves that got all while a node runs; NULL: none */
     int frees;
     unsigned int count; /* of nodes that were run */
 } Pass;

@@ -135,3 +135,25 @@ def test_random_functions(part: int) -> None:
         if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-7, atol=1e-9):
             differ.append(f"{seed}: {' '.join(steps)} under {' '.join(around)}: {found} is not {expected}")
     assert differ == []
+
+
+@pytest.mark.parametrize(
+    "programme",
+    [
+        lambda t, z: t.func.jacrev(lambda z: z * z)(z),
+        lambda t, z: t.func.jacfwd(lambda z: z.abs())(z),
+        lambda t, z: t.func.jacrev(lambda x: x * 1j)(z.real),
+        lambda t, z: t.func.jacfwd(lambda x: x * 1j)(z.real),
+        lambda t, z: t.func.jacrev(lambda x, z: (z * x).abs(), argnums=(0, 1))(z.real, z),
+        lambda t, z: t.func.hessian(lambda z: (z * z.conj()).real.sum())(z),
+        lambda t, z: t.func.jacrev(lambda x: t.view_as_real(x * 1j))(z.real),
+        lambda t, z: t.autograd.functional.jacobian(lambda z: z * z, z),
+        lambda t, z: t.autograd.functional.jacobian(lambda z: z.abs(), z).real,
+        lambda t, z: t.autograd.functional.jacobian(lambda z: z * z, z, strategy="forward-mode", vectorize=True).imag,
+        lambda t, z: t.autograd.functional.hessian(lambda z: z.abs().sum(), z),
+    ],
+)
+def test_jacobians_are_of_real_numbers(programme: Any) -> None:
+    from both import check
+
+    check(lambda t: programme(t, t.tensor([1 + 2j, 3 - 1j])))

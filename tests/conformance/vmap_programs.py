@@ -33,10 +33,10 @@ def _write_real(lib: Any, a: Any) -> Any:
     return z.real
 
 
-def _drawn(lib: Any, x: Any, randomness: str, draw: Any) -> Any:
+def _drawn(lib: Any, x: Any, randomness: str, draw: Any, **options: Any) -> Any:
     """The shape of what is drawn, and whether it is the same for both samples."""
     lib.manual_seed(0)
-    found = lib.vmap(draw, randomness=randomness)(x)
+    found = lib.vmap(draw, randomness=randomness, **options)(x)
     return found.shape[0], found.shape[1], bool((found[0] == found[1]).all())
 
 
@@ -111,6 +111,20 @@ PROGRAMS: dict[str, Program] = {
     "back to front": lambda t, x, y: t.vmap(lambda a: a * 2, 1, 1)(x),
     "dtypes": lambda t, x, y: t.vmap(lambda a: a.to(t.float64).half())(x),
     "flip and roll": lambda t, x, y: t.vmap(lambda a: a.flip(0).roll(1))(x),
+    "keywords are for all": lambda t, x, y: t.vmap(lambda a, y=None: a[:2] * y.sum())(x, y=t.arange(3.0)),
+    "keywords beside dimensions": lambda t, x, y: t.vmap(lambda a, b, *, c: a + c["d"], (0, None))(x, 1, c={"d": y}),
+    "keywords of chunks": lambda t, x, y: t.vmap(lambda a, y=None: a * y.sum(), chunk_size=1)(x, y=t.arange(3.0)),
+    "keywords alone": lambda t, x, y: t.vmap(lambda a: a)(a=x),
+    "the same numbers in chunks": lambda t, x, y: _drawn(t, x, "same", lambda a: t.rand_like(a), chunk_size=1),
+    "other numbers in chunks": lambda t, x, y: _drawn(t, x, "different", lambda a: t.rand_like(a), chunk_size=1),
+    "numbers after chunks": lambda t, x, y: (_drawn(t, x, "same", lambda a: t.rand(3), chunk_size=1), t.rand(2)),
+    "a dimension in a tuple": lambda t, x, y: t.vmap(lambda a: a, out_dims=(1,))(x),
+    "a dimension in a list": lambda t, x, y: t.vmap(lambda a: a, out_dims=[1])(x),
+    "two dimensions for one": lambda t, x, y: t.vmap(lambda a: a, out_dims=(1, 0))(x),
+    "a number for all": lambda t, x, y: t.vmap(lambda a: (a, 5, "five"), out_dims=(0, None, None))(x),
+    "a number for each": lambda t, x, y: t.vmap(lambda a: (a, 5))(x),
+    "a batch for all": lambda t, x, y: t.vmap(lambda a: (a, 5), out_dims=None)(x),
+    "None among results": lambda t, x, y: t.vmap(lambda a: {"a": a, "b": None}, out_dims={"a": 0, "b": None})(x)["a"],
     "two levels": lambda t, x, y: t.vmap(t.vmap(lambda a: a.sin() * 2))(x),
     "another's batch": lambda t, x, y: t.vmap(lambda a: t.vmap(lambda b: a * b)(y))(x),
     "hand it out": lambda t, x, y: t.vmap(lambda a: t.vmap(lambda b: b, in_dims=None)(a))(x),

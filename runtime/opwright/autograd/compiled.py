@@ -53,8 +53,8 @@ def _run_uncommon(current: tuple[int, Edge], node: Node, grads: Any) -> Sequence
     return compiled_pass(current).run_uncommon(node, grads)[1]
 
 
-def _finish_uncommon(current: tuple[int, Edge], leaf: AccumulateGrad, grad: Any) -> None:
-    """Hand on the gradient of a leaf with hooks."""
+def _finish_uncommon(current: tuple[int, Edge], leaf: AccumulateGrad, leaves: dict[AccumulateGrad, Any]) -> None:
+    """Hand on the gradient of a leaf with hooks, which `leaves` holds alone."""
     found = compiled_pass(current)
-    found.leaves[leaf] = grad
+    found.leaves = leaves
     found.finish_leaf(leaf)

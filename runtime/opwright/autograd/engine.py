@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import sys
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, Final
@@ -96,6 +97,7 @@ class _Pass:
 
     __slots__ = (
         "captures",
+        "complete",
         "heap",
         "is_careful",
         "keep_graph",
@@ -115,6 +117,7 @@ class _Pass:
         self.waiting: dict[int, list[Any]] = {}  # by sequence: a node and what arrived, a list for several outputs
         self.heap: list[int] = []
         self.leaves: dict[AccumulateGrad, Any] = {}
+        self.complete: list[AccumulateGrad] = []  # those whose gradient is whole while nodes still wait
         self.uses: dict[AccumulateGrad, int] | None = None  # how many gradients are still to arrive, where it matters
         self.needed: set[Node] | None = None
         self.captures: dict[tuple[Node, int], Any] | None = None
@@ -164,13 +167,13 @@ class _Pass:
             found[1][number] = add(found[1][number], grad)
 
     def deliver_to_leaf(self, leaf: AccumulateGrad, grad: Any) -> None:
-        """Add a gradient to a leaf's, which runs once it is complete, where that can be told; else at the end."""
+        """Add a gradient to a leaf's, which runs next once it is complete, where that can be told; else at the end."""
         known = self.leaves.get(leaf)
         self.leaves[leaf] = grad if known is None else add(known, grad)
         if self.uses is not None:
             self.uses[leaf] -= 1
             if not self.uses[leaf]:
-                self.finish_leaf(leaf)
+                self.complete.append(leaf)
 
     def finish_leaf(self, leaf: AccumulateGrad) -> None:
         """Hand on the whole gradient of a leaf."""
@@ -182,7 +185,8 @@ class _Pass:
         if self.captures is None:
             if leaf.extra is not None and leaf.extra.prehooks:
                 (grad,) = call_prehooks(leaf.extra.prehooks, (grad,))
-            accumulate(leaf, grad)
+            is_ours = sys.getrefcount(grad) <= 2  # held here and by the call: the leaf keeps what its hooks are shown
+            accumulate(leaf, grad, is_ours)
             if leaf.extra is not None and leaf.extra.hooks:
                 call_hooks(leaf.extra.hooks, (), (grad,))
 
@@ -223,6 +227,8 @@ class _Pass:
         is_plain = self.uses is None and self.needed is None and not self.is_careful
         last: float = math.inf  # nodes come in descending order, as edges lead to older ones
         while heap:
+            while self.complete:
+                self.finish_leaf(self.complete.pop(0))
             number = -heapq.heappop(heap)
             node, grad = waiting.pop(number)
             if number >= last:

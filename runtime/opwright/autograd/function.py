@@ -32,6 +32,7 @@ class FunctionCtx(MultipleOutputs):
     takes_undefined = True
     saved_for_forward: tuple[Any, ...] = ()
     without_gradient: frozenset[int] = frozenset()  # numbers of outputs
+    zeros_like: Sequence[Any] = ()  # shape, dtype and device of each output, None for what is no tensor
     _is_in_jvp = False
 
     def __init__(self, inputs: Sequence[Any]) -> None:
@@ -105,8 +106,8 @@ class FunctionCtx(MultipleOutputs):
         """Call `backward`, and check what it returns. Raises RuntimeError."""
         if self.materialize_grads:
             grads = tuple(
-                zeros(*output) if grad is None and output is not None else grad  # type: ignore[arg-type]
-                for grad, output in zip(grads, self.outputs, strict=True)
+                zeros(*like) if grad is None and like is not None else grad
+                for grad, like in zip(grads, self.zeros_like, strict=True)
             )
         found = _backward_of(self.function)(self, *grads)
         results = list(found) if isinstance(found, tuple) else [found]

@@ -34,7 +34,7 @@ def finish(ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], is_recor
         ctx.sequence = next_sequence()
         ctx.edges = tuple(value.edge if isinstance(value, Tensor) else None for value in inputs)
         ctx._is_tensor = tuple(isinstance(value, Tensor) for value in inputs)
-        ctx.outputs = [
+        ctx.outputs = ctx.zeros_like = [
             (each.shape, each.dtype, each.device) if isinstance(each, Tensor) else None for each in outputs
         ]  # fmt: skip
         if anomaly.is_on():

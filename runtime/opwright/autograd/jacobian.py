@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.arrays.dtypes import COMPLEX, dtype_name
 from opwright.autograd import forward_ad
 from opwright.autograd.differentiate import grad
 from opwright.autograd.functional_values import (
@@ -65,7 +66,12 @@ def jacobian(
 
 
 def _rows(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
-    """Return the Jacobian of one output."""
+    """Return the Jacobian of one output. Raises RuntimeError for a complex one, whose derivatives are two."""
+    if output.dtype in COMPLEX:
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {dtype_name(output.dtype)}. "
+            "strategy='forward-mode' takes it, where the function is holomorphic"
+        )
     found: list[tuple[Tensor, ...]] = []
     for element in aten["reshape.default"](output, [-1]):
         if not element.requires_grad:

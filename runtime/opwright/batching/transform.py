@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, ParamSpec, TypeVar, get_args
 
-from opwright.arrays.devices import shape_of
+from opwright.arrays.devices import as_device, shape_of
 from opwright.batching.batching import Batching, Randomness
 from opwright.dispatch.aten import aten
+from opwright.generators.generator import Generator, generator_of
 from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
 from opwright.tensors.tensor import Tensor
 
@@ -28,9 +29,10 @@ def vmap(
 
     `in_dims` says which dimension of each argument counts the samples, None for arguments that are the same for all: an
     int for all arguments, or a tree of the structure of the arguments, of which a leaf may stand for a subtree.
-    `out_dims` says where results have that dimension. Arguments by name are batched in dimension 0. Random operators
-    raise an error, or draw `different` numbers for samples, or the `same`. With `chunk_size` so many samples are
-    computed at a time. Raises ValueError where dimensions and arguments do not fit. Semantics: `torch.func.vmap`.
+    `out_dims` says where results have that dimension, None for what is the same for all samples, a tensor or not.
+    Arguments by name are the same for all. Random operators raise an error, or draw `different` numbers for samples, or
+    the `same`. With `chunk_size` so many samples are computed at a time. Raises ValueError where dimensions and
+    arguments do not fit. Semantics: `torch.func.vmap`.
     """
     if randomness not in get_args(Randomness):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -41,8 +43,8 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        if is_simple and not kwargs and (size := _size_of(args, in_dims)) is not None:
-            return _simple(func, in_dims, out_dims, args, size, randomness)
+        if is_simple and (size := _size_of(args, in_dims)) is not None:
+            return _simple(func, in_dims, out_dims, args, kwargs, size, randomness)
         call = _Call(func, in_dims, out_dims, args, kwargs)
         if chunk_size is None or chunk_size >= call.size:
             return call.whole(randomness)
@@ -64,11 +66,13 @@ def _size_of(args: tuple[Any, ...], dim: int) -> int | None:
     return size
 
 
-def _simple(func: Function, in_dim: int, out_dim: int, args: tuple[Any, ...], size: int, randomness: Randomness) -> Any:
+def _simple(
+    func: Function, in_dim: int, out_dim: int, args: tuple[Any, ...], kwargs: Any, size: int, randomness: Randomness
+) -> Any:
     """Return what `_Call` gives where arguments are tensors and the dimensions numbers."""
     with Batching(size, randomness) as level:
         given = [level.put(each, in_dim if in_dim >= 0 else in_dim + len(shape_of(each.array))) for each in args]
-        output = func(*given)
+        output = func(*given, **kwargs)
         results, spec = ([output], None) if type(output) is Tensor else tree_flatten(output)
         values = [_value_of(func, level, each, out_dim) for each in results]
     if spec is None:
@@ -85,7 +89,7 @@ class _Call:
         self.out_dims = out_dims
         self.leaves, self.spec = tree_flatten(args)
         self.dims = self._dims(in_dims, args)
-        self.named, self.named_spec = tree_flatten(kwargs)
+        self.kwargs = kwargs
         self.size = self._size()
 
     def _dims(self, in_dims: Dims, args: tuple[Any, ...]) -> list[int | None]:
@@ -126,9 +130,7 @@ class _Call:
         return dim % value.ndim
 
     def _size(self) -> int:
-        named = [each for each in self.named if isinstance(each, Tensor) and each.ndim]
         sizes = [v.shape[dim] for v, dim in zip(self.leaves, self.dims, strict=True) if dim is not None]
-        sizes += [each.shape[0] for each in named]
         if not sizes:
             raise ValueError(
                 f"vmap({self.name}, ...)(<inputs>): at least one input must be a Tensor with a dimension that counts "
@@ -144,7 +146,7 @@ class _Call:
 
     def whole(self, randomness: Randomness) -> Any:
         """Return the results of all samples at once."""
-        leaves, spec, dims = self._run(self.leaves, self.named, self.size, randomness)
+        leaves, spec, dims = self._run(self.leaves, self.size, randomness)
         return tree_unflatten([_placed(each, dim) for each, dim in zip(leaves, dims, strict=True)], spec)
 
     def in_chunks(self, count: int, randomness: Randomness) -> Any:
@@ -152,32 +154,41 @@ class _Call:
         parts: list[list[Any]] = []
         spec: TreeSpec | None = None
         dims: list[int | None] = []
+        states = self._random_states() if randomness == "same" else []
         for start in range(0, self.size, count):
             taken = min(count, self.size - start)
             leaves = [_part(v, dim, start, taken) for v, dim in zip(self.leaves, self.dims, strict=True)]
-            named = [_part(v, 0, start, taken) if _is_batch(v) else v for v in self.named]
-            found, spec, dims = self._run(leaves, named, taken, randomness)
+            for generator, state in states:
+                generator.set_state(state)
+            found, spec, dims = self._run(leaves, taken, randomness)
             parts.append(found)
         assert spec is not None  # there is at least one sample
-        whole = [aten["cat.default"](list(each), 0) for each in zip(*parts, strict=True)]
+        whole = [
+            each[0] if dim is None else aten["cat.default"](list(each), 0)
+            for *each, dim in zip(*parts, dims, strict=True)
+        ]
         return tree_unflatten([_placed(each, dim) for each, dim in zip(whole, dims, strict=True)], spec)
 
+    def _random_states(self) -> list[tuple[Generator, Any]]:
+        """Return the generators that the samples may draw from, and where each stands."""
+        devices = {each.device for each in self.leaves if isinstance(each, Tensor)}
+        return [(each, each.get_state()) for each in map(generator_of, {as_device("cpu"), *devices})]
+
     def _run(
-        self, leaves: Sequence[Any], named: Sequence[Any], size: int, randomness: Randomness
+        self, leaves: Sequence[Any], size: int, randomness: Randomness
     ) -> tuple[list[Any], TreeSpec, list[int | None]]:
         """Return the results, in which the samples come first, their structure, and where the samples are to be."""
         with Batching(size, randomness) as level:
             given = [v if dim is None else level.put(v, dim) for v, dim in zip(leaves, self.dims, strict=True)]
-            by_name = [level.put(v, 0) if _is_batch(v) else v for v in named]
-            output = self.func(*tree_unflatten(given, self.spec), **tree_unflatten(by_name, self.named_spec))
-            results, spec = tree_flatten(output)
+            results, spec = tree_flatten(self.func(*tree_unflatten(given, self.spec), **self.kwargs))
             dims = self._out_dims(spec)
             values = [_value_of(self.func, level, each, dim) for each, dim in zip(results, dims, strict=True)]
         return values, spec, dims
 
     def _out_dims(self, spec: TreeSpec) -> list[int | None]:
         out_dims = self.out_dims
-        flat = _broadcast(out_dims, spec)
+        is_one = spec.is_leaf() and type(out_dims) is tuple and len(out_dims) == 1  # a result stands for a tuple of it
+        flat = list(out_dims) if is_one else _broadcast(out_dims, spec)
         if flat is None:
             raise ValueError(
                 f"vmap({self.name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
@@ -194,20 +205,19 @@ class _Call:
 
 
 def _value_of(func: Function, level: Batching, output: Any, dim: int | None) -> Any:
-    """Return the value of a result, its samples first. Raises ValueError for what is no tensor."""
-    if not isinstance(output, Tensor):
-        name = _name_of(func)
-        raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you "
-            "mean to set out_dims= to None for output?"
-            if dim is None
-            else f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)} as a return."
-        )
+    """Return the value of a result, its samples first; itself for None, whatever it is. Raises ValueError for what is
+    no tensor, and for what differs from sample to sample where it should not."""
     if dim is None:
         if level.is_batched(output):
             name = _name_of(func)
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return output
+    if not isinstance(output, Tensor):
+        name = _name_of(func)
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean to set "
+            "out_dims= to None for output?"
+        )
     found = level.front(output)
     return level.repeated(output) if found is None else found
 
@@ -236,10 +246,6 @@ def _broadcast(dims: Dims, spec: TreeSpec) -> list[Any] | None:
 
 def _children(dims: Any) -> list[Any]:
     return list(dims.values()) if isinstance(dims, dict) else list(dims)
-
-
-def _is_batch(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.ndim > 0
 
 
 def _part(value: Any, dim: int | None, start: int, count: int) -> Any:

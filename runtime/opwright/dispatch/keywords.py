@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.errors import ArgumentError
 
-__all__ = ["NOT_GIVEN", "given_by_name", "meant", "other_names", "translated", "unknown_name"]
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+
+__all__ = ["NOT_GIVEN", "given_by_name", "meant", "other_names", "outs_by_name", "translated", "unknown_name"]
 
 
 class _NotGiven:
@@ -56,6 +59,26 @@ def translated(function: str, declared: Collection[str], named: Mapping[str, Any
         found[target] = value
         names[target] = name
     return found
+
+
+def outs_by_name(function: str, overloads: Iterable[Operator], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments with a tuple of `out` by the names of an overload that writes several results.
+
+    They are as they were where no overload does. Raises ArgumentError for another number of results.
+    """
+    for operator in tuple(overloads):
+        signature = operator.signature
+        names = [signature.names[place] for place in sorted(signature.written) if place >= signature.positional]
+        if len(names) < 2:
+            continue
+        outs = named["out"]
+        if len(outs) != len(names):
+            raise ArgumentError(
+                f"{function}(): out is a tuple of {len(names)} tensors, ({', '.join(names)}), got {len(outs)}"
+            )
+        others = {name: value for name, value in named.items() if name != "out"}
+        return others | dict(zip(names, outs, strict=True))
+    return dict(named)
 
 
 def given_by_name(function: Callable[..., Any], values: Iterable[Any], named: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from opwright.core import Caller, fast
 from opwright.dispatch import forms
 from opwright.dispatch.conversion import base_type
 from opwright.dispatch.introspection import ShownDocstring, ShownSignature, described
-from opwright.dispatch.keywords import other_names, translated, unknown_name
+from opwright.dispatch.keywords import other_names, outs_by_name, translated, unknown_name
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
 from opwright.dispatch.signature import argument_error, element
@@ -111,6 +111,8 @@ class Packet(Caller):
             # As in PyTorch, None is the same as none given; and `out` says what the options say of a new tensor.
             names = _OPTIONS if kwargs["out"] is not None else ("out",)
             kwargs = {name: value for name, value in kwargs.items() if value is not None or name not in names}
+            if isinstance(kwargs.get("out"), list | tuple):
+                kwargs = outs_by_name(self.name, self.operators.values(), kwargs)
         key: Any = (
             tuple(map(type, args)) if not kwargs else (tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs))
         )
@@ -143,13 +145,11 @@ class Packet(Caller):
         """Return the arguments by the names of the first overload that they fit."""
         for operator in tuple(self.operators.values()):
             names = operator.signature.positions
-            found = translated(self.base, names, kwargs)
-            if names.keys() >= found.keys():
-                try:
+            with contextlib.suppress(ArgumentError):
+                found = translated(self.base, names, kwargs)
+                if names.keys() >= found.keys():
                     self.resolve(args, found)
-                except ArgumentError:
-                    continue
-                return found
+                    return found
         return translated(self.base, self._shared.names, kwargs)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
+from opwright.arrays.dtypes import COMPLEX
 from opwright.arrays.layouts import count
 from opwright.batching.batching import Randomness
 from opwright.batching.transform import vmap
@@ -51,18 +52,20 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
 
     The result has the structure of the outputs; each leaf is an argument's structure, a tuple of these for a tuple of
     `argnums`, with Tensors of the shape of the output and then of the input. With `has_aux` the function returns
-    `(output, aux)`, and `aux` is returned too. Semantics: `torch.func.jacrev`.
+    `(output, aux)`, and `aux` is returned too. Raises RuntimeError for complex ones. Semantics: `torch.func.jacrev`.
     """
     _check_chunk_size(chunk_size)
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         chosen, inner = _chosen(func, argnums, args, kwargs)
+        inputs, in_spec = tree_flatten(chosen)
+        _check_real("jacrev", "inputs", inputs)
         found = vjp(inner, *chosen, has_aux=has_aux)
         output, pullback = found[0], found[1]
         outputs, out_spec = tree_flatten(output)
         _check_tensors("jacrev", outputs)
-        inputs, in_spec = tree_flatten(chosen)
+        _check_real("jacrev", "outputs", outputs)
 
         def rows(*cotangents: Any) -> Any:
             given = tree_unflatten(cotangents, out_spec)
@@ -120,11 +123,13 @@ def jacfwd(
         chosen, inner = _chosen(func, argnums, args, kwargs)
         inputs, in_spec = tree_flatten(chosen)
         _check_tensors("jacfwd", inputs)
+        _check_real("jacfwd", "inputs", inputs)
         kept: list[Any] = []
 
         def columns(*tangents: Tensor) -> Any:
             found = jvp(inner, chosen, tree_unflatten(tangents, in_spec), has_aux=has_aux)
             outputs, spec = tree_flatten(found[1])
+            _check_real("jacfwd", "outputs", outputs)
             kept[:] = [spec]
             return (outputs, found[2]) if has_aux else (outputs, ())
 
@@ -181,6 +186,17 @@ def _check_tensors(name: str, leaves: Sequence[Any]) -> None:
     if wrong is not None or not leaves:
         what = "nothing" if wrong is None else type(wrong).__name__
         raise RuntimeError(f"{name}: Expected only Tensors among inputs and outputs, and at least one, but got {what}")
+
+
+def _check_real(name: str, what: str, leaves: Sequence[Any]) -> None:
+    """Raise RuntimeError for a complex tensor: it has two real derivatives, and one number for both is a holomorphic
+    function's alone."""
+    for place, each in enumerate(leaves):
+        if isinstance(each, Tensor) and each.dtype in COMPLEX:
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened {what[:-1]} idx: "
+                f"{place}. Give it the real view, opwright.view_as_real"
+            )
 
 
 def _basis(values: Sequence[Tensor]) -> list[Tensor]:

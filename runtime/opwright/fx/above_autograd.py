@@ -40,6 +40,13 @@ class CallRecording(ThreadBlock):
                 "it: it reads what operators saved, which no call returns. Leave pre_dispatch out, and formulas are "
                 "recorded"
             )
+        wrapper = self.recorder.takes_apart(args, kwargs)
+        if wrapper is not None:
+            raise RuntimeError(
+                f"make_fx(pre_dispatch=True) records calls before {wrapper.__qualname__}.__torch_dispatch__ sees them, "
+                "and what it holds would be a constant of the graph. Leave pre_dispatch out, and what it calls is "
+                "recorded"
+            )
         rule = self.decompositions.get(operator)
         if rule is not None:
             with self:

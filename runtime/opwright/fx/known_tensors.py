@@ -48,6 +48,10 @@ class KnownTensors:
         self._unplaced.clear()
         return self._by_place.get(_place(array))
 
+    def is_known(self, tensor: Tensor) -> bool:
+        """Whether a tensor is itself the result of a node, whatever its array is."""
+        return id(tensor) in self._by_tensor
+
     def own_node_of(self, tensor: Tensor) -> Node | None:
         """Return the node that made a tensor which has another array by now; None where it has not."""
         found = self._by_tensor.get(id(tensor))

@@ -17,6 +17,7 @@ from opwright.fx.known_tensors import KnownTensors
 from opwright.fx.node import Node
 from opwright.fx.sizes import SYMBOLIC, Sizes
 from opwright.generators.generator import Generator
+from opwright.keys import PYTHON
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.symbolic.locations import users_line
 from opwright.tensors.results import share_memory, tensors_of
@@ -145,12 +146,10 @@ class Recorder:
         """Record a call, and return its result."""
         if func.name == "aten::lift_fresh" and self._is_new(args[0]):
             return self._lifted(args[0])
-        if func.name == "aten::_local_scalar_dense":
-            known = self._known_value(args[0])
+        if "data_dependent_output" in func.tags:
+            known = self._known_value(func, args, kwargs)
             if known is not None:
                 return known
-            if self.sizes is None:
-                raise data_dependent(self.node_of(args[0]).name)
         node_args = tuple([self.argument(value) for value in args])
         node_kwargs = {name: self.argument(value) for name, value in kwargs.items()}
         if self.fakes is not None:
@@ -198,11 +197,28 @@ class Recorder:
         self.result(made, node)
         return made
 
-    def _known_value(self, tensor: Tensor) -> Any:
-        """Return the element of a constant, None for what depends on inputs."""
-        if type(tensor.array) is MetaArray:
-            return constant_of(tensor)
-        return tensor.item() if self.fakes is not None or self.node_of(tensor) in self._values else None
+    def _known_value(self, func: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return a value that a call takes out of constants, None where it is to be recorded. Raises
+        DataDependentOutputError for one that is taken out of what depends on inputs."""
+        tensors = list(tensors_of([*args, *kwargs.values()]))
+        if self.fakes is None:
+            inputs = [each for each in map(self.node_of, tensors) if each not in self._values]
+            if inputs:
+                raise data_dependent(inputs[0].name)
+            return func(*args, **kwargs)
+        if func.name != "aten::_local_scalar_dense":
+            return None
+        known = constant_of(tensors[0]) if type(tensors[0].array) is MetaArray else tensors[0].item()
+        if known is None and self.sizes is None:
+            raise data_dependent(self.node_of(tensors[0]).name)
+        return known
+
+    def takes_apart(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> type | None:
+        """Return the class with a handler of which a call has an instance that no node made: it takes itself apart, and
+        what it calls is recorded."""
+        tensors = tensors_of([*args, *kwargs.values()])
+        found = (each for each in tensors if each.keys & PYTHON and not self.known.is_known(each))
+        return next((type(each) for each in found), None)
 
     def check_constant(self, tensor: Tensor) -> None:
         """Raise DataDependentOutputError for a tensor that depends on inputs."""
@@ -257,7 +273,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Operator, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Record the call."""
+        """Record the call, unless a subclass among its arguments is to take itself apart first."""
+        if types and self.recorder.takes_apart(args, kwargs or {}) is not None:
+            return NotImplemented
         rule = self.decompositions.get(func) if self.decompositions else None
         if rule is not None:
             with self:

@@ -2,12 +2,14 @@
 
 Integers, slices, None and Ellipsis become views (`select`, `slice`, `unsqueeze`); what remains of tensors, arrays,
 lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose answers agree with NumPy's
-except for the result's strides. A slice with a negative step, which PyTorch refuses, is a copy: `flip`.
+except for the result's strides, and for a list of lists, which stands for a tuple (`_stands_for_tuple`). A slice with a
+negative step, which PyTorch refuses, is a copy: `flip`.
 """
 
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, Literal, overload
@@ -15,20 +17,23 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from opwright.arrays.devices import backend_named, is_array, shape_of
-from opwright.arrays.dtypes import FLOATING, bool_, checked_scalar, uint8
+from opwright.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place
 from opwright.dispatch.aten import aten
 from opwright.dispatch.namespaces import ops
 from opwright.dispatch.planned_kernels import indexing
 from opwright.hooks import hooks
 from opwright.keys import FRONT_MODE, META
+from opwright.places import frames_of_ours
 from opwright.tensors.tensor import Tensor, install_methods, wrap
 
 _WHOLE = slice(None)
 _INTS = frozenset((int, SymInt))
 _SIMPLE = frozenset((*_INTS, bool, slice))
 _NUMBERS = frozenset((*_INTS, bool, float, complex, SymFloat, SymBool))
+_NUMPY_NUMBERS = (np.integer, np.float64, np.complex128)  # Python numbers, or used as such
 _MASKS = frozenset((bool_, uint8))
+_NO_NUMBERS = (Tensor, list, tuple, range, slice, EllipsisType, type(None))
 
 
 def nonzero(*args: Any, as_tuple: bool = False, **named: Any) -> Any:
@@ -85,15 +90,29 @@ class Indexable:
         if not indices:
             aten["copy_.default"](viewed, _without_leading_ones(source, len(viewed.shape)))
         else:
-            aten["index_put_.default"](viewed, _placed(viewed, indices), _without_leading_ones(source, 0))
+            placed, source = _placed(viewed, indices), _without_leading_ones(source, 0)
+            if source.dtype != viewed.dtype and _is_fill(placed, source):
+                source = _cast_number(source, viewed)
+            aten["index_put_.default"](viewed, placed, source)
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and any(isinstance(each, (slice, EllipsisType)) or each is None for each in index):
-        raise IndexError("a list of slices is no index: write tensor[tuple(index)]")
-    return (index,)
+    if not isinstance(index, list) or not _stands_for_tuple(index):
+        return (index,)
+    warnings.warn(
+        "a list of sequences, slices or tensors as an index stands for a tuple of them, as in PyTorch, where that is "
+        "deprecated; in NumPy it is one array. Write tensor[tuple(index)], or tensor[opwright.tensor(index)]",
+        stacklevel=frames_of_ours(),
+    )
+    return tuple(index)
+
+
+def _stands_for_tuple(index: list[Any]) -> bool:
+    """Whether a list is what a tuple of the same would be: one of few items, of which one is no number (`[[0], [1]]`).
+    That is PyTorch's rule, and was NumPy's before 1.23."""
+    return len(index) < 32 and any(isinstance(each, _NO_NUMBERS) or is_array(each) for each in index)
 
 
 def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any], list[int]]:
@@ -102,14 +121,7 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
     if len(index) == 1 and type(index[0]) in _INTS:
         return _select(self, 0, index[0]), {}, []
     items = [_as_item(each) for each in index]
-    named = ellipses = 0
-    for item in items:
-        if item is Ellipsis:
-            ellipses += 1
-        else:
-            named += _consumed(item)
-    if ellipses > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
+    named = sum([_consumed(item) for item in items])
     ndim = len(shape_of(self.array))
     if named > ndim:
         if ndim == 0 and len(items) == 1 and type(items[0]) in _INTS:
@@ -117,8 +129,10 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     viewed, indices, turned, dim = self, {}, [], 0
     for item in items:
-        if item is Ellipsis:
+        if item is Ellipsis:  # a second one skips as many dimensions as the first
             dim += ndim - named
+        elif dim + _consumed(item) > len(shape_of(viewed.array)):
+            raise IndexError(f"too many indices for tensor of dimension {ndim}: what follows '...' is beyond the last")
         elif item is None:
             viewed, dim = aten["unsqueeze.default"](viewed, dim), dim + 1
         elif type(item) in _INTS:
@@ -149,7 +163,7 @@ def _as_item(index: Any) -> Any:
         return int(index)
     if isinstance(index, np.bool_):
         return bool(index)
-    if isinstance(index, (list, range)):
+    if isinstance(index, (list, tuple, range)):
         index = _as_array(index)
     if is_array(index):
         return _as_scalar_index(index)
@@ -172,14 +186,14 @@ def _as_scalar_index(index: Any) -> Any:
 
 
 def _as_array(index: Sequence[Any]) -> Any:
-    if len(index) == 0:
-        return np.zeros(0, np.int64)
     if any(isinstance(each, Tensor) for each in index):
         index = [np.asarray(each) if isinstance(each, Tensor) else each for each in index]
     try:
         array = np.asarray(index)
     except ValueError as error:
         raise IndexError(f"a list used as an index must not be ragged: {error}") from None
+    if array.size == 0:
+        return array.astype(np.int64)
     if array.dtype.kind not in "biuf":
         raise IndexError(f"a list used as an index must hold integers or bools, got {index!r}")
     return array
@@ -256,6 +270,8 @@ def _as_source(viewed: Any, value: Any) -> Any:
     """Return the value to write as a tensor: numbers in the dtype they are written to."""
     if isinstance(value, Tensor):
         return value
+    if isinstance(value, _NUMPY_NUMBERS):
+        value = value.item()
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         number = np.asarray(checked_scalar(value, viewed.dtype))
         if not viewed.keys & META:
@@ -266,6 +282,19 @@ def _as_source(viewed: Any, value: Any) -> Any:
     raise TypeError(
         f"can't assign a {type(value).__name__} to a tensor of {viewed.dtype}: make it a tensor or an array first"
     )
+
+
+def _is_fill(placed: list[Any], source: Any) -> bool:
+    """Whether one element goes to the places of one mask: it takes their dtype, as in `masked_fill_`."""
+    given = [each for each in placed if each is not None]
+    return len(given) == 1 and _is_mask(given[0]) and guard_or_false(source.numel() == 1)
+
+
+def _cast_number(source: Any, viewed: Any) -> Any:
+    """Return an element in the dtype of where it is written to. Raises RuntimeError for a complex one among reals."""
+    if source.dtype in COMPLEX and viewed.dtype not in COMPLEX:
+        raise RuntimeError(f"value cannot be converted to type {dtype_name(viewed.dtype)} without overflow")
+    return aten["_to_copy.default"](source, dtype=viewed.dtype)
 
 
 def _constant(viewed: Any, array: Any) -> Any:

@@ -226,8 +226,9 @@ class Printable:
         return format_tensor(self)
 
     def __format__(self: Any, spec: str) -> str:
-        if self.ndim == 0 and self.device.type != "meta" and not self.keys & FRONT_MODE:
-            return format(self.item(), spec) if spec else str(self)
+        has_text = type(self) is not Tensor or self.keys & META  # what `str` gives is all that can be said of it
+        if self.ndim == 0 and not self.is_meta and (spec or not has_text):
+            return format(self.item(), spec)
         if spec:
             raise TypeError("unsupported format string passed to Tensor.__format__")
         return str(self)

@@ -3,38 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
-from opwright.amp.settings import Captured
 from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
 from opwright.autograd.function import Function
 from opwright.autograd.modes import enable_grad, no_grad
-from opwright.generators.generator import default_generator, keeping_states
 from opwright.tensors.tensor import Tensor
 from opwright.utils import _pytree as pytree
+from opwright.utils.recomputation import (
+    CheckpointError,
+    Contexts,
+    DeterminismCheck,
+    Surroundings,
+    call_recomputed,
+)
 
-__all__ = ["checkpoint", "checkpoint_sequential"]
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+
+
+def noop_context_fn() -> Contexts:
+    """Return two contexts that do nothing."""
+    return nullcontext(), nullcontext()
 
 
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    determinism_check: DeterminismCheck = "default",
+    debug: bool = False,
+    early_stop: bool = True,
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
     """Return `function(*args, **kwargs)`, of which nothing is saved: it is called a second time in backward.
 
     Autocast is what it was at the first call, and with `preserve_rng_state` the same random numbers are drawn.
-    Semantics: `torch.utils.checkpoint`; `use_reentrant` is taken and has no effect: gradients of the arguments, and of
-    what the function closes over, are computed in either form.
+
+    With `use_reentrant=False` the function is recorded as it runs: it may call `autograd.grad` itself, and gradients of
+    gradients are there. `context_fn` returns a context for the first call and one for the second; the second ends where
+    all that is needed was computed (`early_stop`), and has to save tensors of the same shapes and dtypes as the first,
+    unless `determinism_check="none"`; `debug` is taken, and its errors are those of every run. Otherwise the first call
+    is made without recording, and the second is a backward pass within the pass, which takes no `context_fn`
+    (ValueError). Semantics: `torch.utils.checkpoint`.
     """
+    contexts = context_fn()
+    if use_reentrant is not False and context_fn is not noop_context_fn:
+        raise ValueError("Passing `context_fn` is only supported when use_reentrant=False.")
     if not is_grad_enabled():
         return function(*args, **kwargs)
+    surroundings = Surroundings(preserve_rng_state)
+    if use_reentrant is False:
+        return call_recomputed(function, args, kwargs, contexts, surroundings, determinism_check, early_stop)
     leaves, spec = pytree.tree_flatten((args, kwargs))
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
-    state = default_generator.get_state() if preserve_rng_state else None
-    run = _Run(function, leaves, spec, places, state)
+    run = _Run(function, leaves, spec, places, surroundings)
     with set_grad_enabled(True):
         anchor = _new_anchor()
     found = _Checkpointed.apply(run, anchor, *[leaves[place] for place in places])
@@ -55,14 +80,18 @@ class _Run:
     """A call to be made twice."""
 
     def __init__(
-        self, function: Callable[..., Any], leaves: list[Any], spec: pytree.TreeSpec, places: list[int], state: Any
+        self,
+        function: Callable[..., Any],
+        leaves: list[Any],
+        spec: pytree.TreeSpec,
+        places: list[int],
+        surroundings: Surroundings,
     ) -> None:
         self.function = function
         self.leaves = [None if place in places else leaf for place, leaf in enumerate(leaves)]
         self.spec = spec
         self.places = places
-        self.state = state
-        self.autocast = Captured()
+        self.surroundings = surroundings
         self.result: pytree.TreeSpec | None = None
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Any]:
@@ -73,15 +102,6 @@ class _Run:
         args, kwargs = pytree.tree_unflatten(leaves, self.spec)
         found, self.result = pytree.tree_flatten(self.function(*args, **kwargs))
         return found
-
-    def again(self, tensors: Sequence[Tensor]) -> list[Any]:
-        """Return the leaves of the function's result with the autocast and the random numbers of the first call."""
-        with self.autocast:
-            if self.state is None:
-                return self(tensors)
-            with keeping_states([default_generator]):
-                default_generator.set_state(self.state)
-                return self(tensors)
 
 
 class _Checkpointed(Function):
@@ -101,7 +121,7 @@ class _Checkpointed(Function):
         for tensor, needs in zip(given, ctx.needs_input_grad[2:], strict=True):
             tensor.requires_grad_(needs)
         with enable_grad():
-            found = ctx.run.again(given)
+            found = ctx.run.surroundings.call(ctx.run, given)
         pairs = [
             (result, grad)
             for result, grad in zip(found, grads, strict=True)

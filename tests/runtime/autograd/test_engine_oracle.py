@@ -207,6 +207,42 @@ def test_nodes_can_be_looked_at() -> None:
     check(programme)
 
 
+def test_hooks_of_leaves_are_shown_the_gradient_that_the_leaf_keeps() -> None:
+    def programme(t: Any) -> Any:
+        seen = []
+        for x in (leaf(t), t.ones(2, 3).t().requires_grad_()):
+            for product in (x * 2, x * x + x, x.clone(), (x * 3).exp() * t.ones_like(x)):
+                x.grad = None
+                end = (x * 1).grad_fn.next_functions[0][0]
+                handle = end.register_hook(
+                    lambda none, grads, x=x: seen.append((len(none), grads[0].data_ptr() == x.grad.data_ptr(), grads))
+                )
+                product.backward(t.ones_like(x) * 2)
+                (x * 2).sum().backward()
+                handle.remove()
+        return seen
+
+    check(programme)
+
+
+def test_what_hooks_of_leaves_write_to_is_the_gradient() -> None:
+    def programme(t: Any) -> Any:
+        x, seen = leaf(t), []
+        y = (x * 2).exp()
+        y.register_hook(lambda grad: seen.append(("y", grad)))
+        x.register_hook(lambda grad: grad * 3)
+        end = (x * 1).grad_fn.next_functions[0][0]
+        end.register_prehook(lambda grads: seen.append(("before", grads)))
+        x.register_post_accumulate_grad_hook(lambda x: seen.append(("accumulated", x.grad.clone())))
+        end.register_hook(lambda _, grads: grads[0].mul_(10))
+        (y + x).sum().backward()
+        given = t.ones(3)
+        x.backward(given)
+        return seen, x.grad, given
+
+    check(programme)
+
+
 def test_gradients_take_the_dtype_of_what_they_belong_to() -> None:
     def programme(t: Any) -> Any:
         x = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)

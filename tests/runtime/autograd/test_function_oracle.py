@@ -134,6 +134,32 @@ def test_outputs_without_gradient() -> None:
     check(programme)
 
 
+@pytest.mark.parametrize("materializes", [True, False])
+def test_what_has_no_gradient_gets_zeros_of_its_dtype(materializes: bool) -> None:
+    def programme(t: Any) -> Any:
+        seen = []
+
+        class Several(t.autograd.Function):  # type: ignore[name-defined,misc]
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                marked, order = x * 3, x.argsort()
+                ctx.mark_non_differentiable(marked)
+                ctx.set_materialize_grads(materializes)
+                return marked, x * 2, order, x * 4, None, "text"
+
+            @staticmethod
+            def backward(ctx: Any, *grads: Any) -> Any:
+                seen.append(grads)
+                return grads[1] * 2
+
+        x = t.tensor([1.0, 2.0], requires_grad=True)
+        found = Several.apply(x)
+        found[1].sum().backward()
+        return seen, x.grad, [each.requires_grad for each in found[:4]]
+
+    check(programme)
+
+
 def test_dirty_inputs() -> None:
     def writing(t: Any) -> Any:
         def forward(ctx: Any, x: Any) -> Any:

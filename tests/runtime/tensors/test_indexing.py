@@ -24,13 +24,10 @@ def pair(shape: tuple[int, ...]) -> tuple[Tensor, Any]:
 
 
 def theirs_of(index: Any) -> Any:
-    """The same index for PyTorch: arrays and lists as tensors (it reads some nested lists as tuples)."""
+    """The same index for PyTorch: arrays as tensors."""
     if isinstance(index, tuple):
         return tuple(theirs_of(each) for each in index)
-    if isinstance(index, (np.ndarray, list)):
-        array = np.asarray(index, np.int64) if isinstance(index, list) and not index else np.asarray(index)
-        return torch.from_numpy(array.copy())
-    return index
+    return torch.from_numpy(index.copy()) if isinstance(index, np.ndarray) else index
 
 
 EXAMPLES: list[Any] = [
@@ -66,6 +63,93 @@ EXAMPLES: list[Any] = [
     (slice(5, 2), 0),
     np.array([[-1]]),
 ]
+
+
+# Of three rows of three: lists that stand for tuples, lists of tensors, sequences beside other indices, '...' twice.
+SEQUENCES: list[Any] = [
+    lambda t: [[0, 1], [1, 0]],
+    lambda t: [[[0, 1], [1, 0]]],
+    lambda t: ([[0, 1], [1, 0]],),
+    lambda t: [(0, 1), [1, 0]],
+    lambda t: [range(2), range(2)],
+    lambda t: [[0, 1]],
+    lambda t: [[0], 1],
+    lambda t: [0, [1, 2]],
+    lambda t: [[True, False, True]],
+    lambda t: [[True, False, True], [1, 2]],
+    lambda t: [[[True, 0]]],
+    lambda t: [[], []],
+    lambda t: [[[]]],
+    lambda t: [t.tensor(0), t.tensor(1)],
+    lambda t: [t.tensor([0, 1]), t.tensor([0, 1])],
+    lambda t: [t.tensor([True, False, True]), 0],
+    lambda t: [np.array([0, 1]), np.array([0, 1])],
+    lambda t: [np.array(1)],
+    lambda t: [np.int64(1), 0],
+    lambda t: [0, slice(1)],
+    lambda t: [None],
+    lambda t: [..., 0],
+    lambda t: [[0, 1]] * 32,
+    lambda t: [0] * 32,
+    lambda t: ((0, 1), (1, 0)),
+    lambda t: (slice(None), (0, 1)),
+    lambda t: (slice(None), ()),
+    lambda t: ((),),
+    lambda t: (((0, 1), (1, 0)),),
+    lambda t: (slice(None), ((0, 1), (1, 0))),
+    lambda t: (slice(None), (True, False, True)),
+    lambda t: (slice(None), range(2)),
+    lambda t: (slice(None), [t.tensor(0), 1]),
+    lambda t: (slice(None), [[t.tensor(0), 1]]),
+    lambda t: (t.Size([0, 1]),),
+    lambda t: t.Size([0, 1]),
+    lambda t: (..., ...),
+    lambda t: (..., 0, ...),
+    lambda t: (..., 0, ..., 0),
+    lambda t: (..., None, ...),
+    lambda t: (..., [0], ...),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*non-tuple sequence", "ignore:a list of sequences")
+@pytest.mark.parametrize("place", range(len(SEQUENCES)))
+def test_sequences_as_indices(place: int) -> None:
+    index = SEQUENCES[place]
+    ours, theirs = pair((3, 3))
+    assert ours[index(opwright)].tolist() == theirs[index(torch)].tolist(), index(torch)
+    ours[index(opwright)] = 7.0
+    theirs[index(torch)] = 7.0
+    assert ours.tolist() == theirs.tolist(), index(torch)
+
+
+def test_lists_that_stand_for_tuples_warn() -> None:
+    x, _ = pair((3, 3))
+    with pytest.warns(UserWarning, match=r"Write tensor\[tuple\(index\)\]") as caught:
+        x[[[0, 1], [1, 0]]]
+    with pytest.warns(UserWarning, match="stands for a tuple"):
+        x[[slice(1), 0]] = 3.0
+    assert caught[0].filename == __file__
+
+
+TOO_MANY: list[Any] = [
+    [[0, 1]] * 3,
+    (..., ..., 0),
+    (..., 0, ..., 0, 0),
+    (..., ..., [0]),
+    (..., ..., None),
+    ([0, 1], [[0, 1], [0]]),
+    (slice(None), ["a"]),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*non-tuple sequence", "ignore:a list of sequences")
+@pytest.mark.parametrize("index", TOO_MANY, ids=repr)
+def test_sequences_that_are_refused(index: Any) -> None:
+    ours, theirs = pair((3, 3))
+    with pytest.raises((IndexError, ValueError, TypeError)):
+        theirs[index]
+    with pytest.raises(IndexError):
+        ours[index]
 
 
 @pytest.mark.parametrize("index", EXAMPLES, ids=repr)
@@ -190,12 +274,10 @@ def test_refused_in_our_own_words() -> None:
         x["a"]
     with pytest.raises(IndexError, match="0-dim tensor"):
         opwright.tensor(1)[0]
-    with pytest.raises(IndexError, match="single ellipsis"):
-        x[..., ...]
-    with pytest.raises(IndexError, match=r"tensor\[tuple\(index\)\]"):
-        x[[slice(None)]]
+    with pytest.raises(IndexError, match=r"what follows '\.\.\.' is beyond the last"):
+        opwright.ones(2, 2)[..., ..., 0]
     with pytest.raises(IndexError, match="ragged"):
-        x[[[0], [0, 1]]]
+        x[[[0], [0, 1]],]
     with pytest.raises(ValueError, match="greater than zero"):
         x[::0]
     with pytest.raises(ValueError, match="can be read, but not written to"):
@@ -245,3 +327,47 @@ def test_nonzero_as_tuple(data: np.ndarray) -> None:
         each.tolist() for each in expected
     ]
     assert all(type(each) is np.ndarray for each in opwright.nonzero(data, as_tuple=True))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t, x, i: x.__setitem__(x > 1, np.float64(7)),
+        lambda t, x, i: x.__setitem__(x > 1, x.double().mean()),
+        lambda t, x, i: x.__setitem__(x > 1, t.tensor(3)),
+        lambda t, x, i: x.__setitem__((None, x > 1), t.tensor([[3]])),
+        lambda t, x, i: x.__setitem__([0, 2], np.float64(7)),
+        lambda t, x, i: x.__setitem__([0, 2], np.int64(7)),
+        lambda t, x, i: x.__setitem__(0, np.float64(1.5)),
+        lambda t, x, i: i.__setitem__(i == 0, t.tensor(2.7)),
+        lambda t, x, i: i.__setitem__(0, np.float64(2.7)),
+        lambda t, x, i: x.__setitem__(x > 1, t.tensor([8, 9])),
+        lambda t, x, i: x.__setitem__(x > 1, t.tensor(1j)),
+        lambda t, x, i: x.__setitem__([0], t.tensor(3)),
+        lambda t, x, i: x.__setitem__([0], x.double().mean()),
+        lambda t, x, i: i.__setitem__([0], t.tensor([2.7])),
+        lambda t, x, i: x.__setitem__(0, np.complex128(1j)),
+    ],
+)
+def test_numbers_of_other_dtypes_are_written(write: Any) -> None:
+    from both import check
+
+    def programme(t: Any) -> Any:
+        x, i = t.arange(4.0), t.zeros(3, dtype=t.int64)
+        write(t, x, i)
+        return x, i
+
+    check(programme)
+
+
+def test_gradients_of_what_is_cast_and_written() -> None:
+    from both import check
+
+    def programme(t: Any) -> Any:
+        value = t.tensor(3.0, dtype=t.float64, requires_grad=True)
+        x = t.arange(4.0) * 1
+        x[x > 1] = value
+        (x * t.arange(4.0)).sum().backward()
+        return x, value.grad
+
+    check(programme)

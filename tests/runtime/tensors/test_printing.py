@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +32,41 @@ from opwright.tensors.tensor import wrap
 )
 def test_examples(array: np.ndarray, text: str) -> None:
     assert repr(wrap(array)) == text
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda t: f"{t.tensor(3)} {t.tensor(2.5)} {t.tensor(True)} {t.tensor(1j)}",
+        lambda t: "{} {:5} {!r} {!s}".format(*[t.tensor(3)] * 4),
+        lambda t: format(t.tensor(3.0)) + f"{t.tensor(1 / 3)} {t.tensor(1 / 3, dtype=t.bfloat16)}",
+        lambda t: f"{t.tensor(2.5, requires_grad=True) * 2} {t.tensor(float('nan'))}",
+        lambda t: f"{t.ones(1)} {t.ones(2, 0)}" + "%s" % t.tensor(3),  # noqa: UP031
+        lambda t: f"{t.ones((), device='meta')}",
+        lambda t: f"{t.tensor(3, device='meta'):d}",
+        lambda t: f"{t.ones(1):d}",
+        lambda t: _seen(t.func.grad, t.tensor(2.0)),
+        lambda t: _seen(t.func.functionalize, t.tensor(2.0)),
+        lambda t: _seen(t.vmap, t.ones(2)),
+    ],
+)
+def test_formats_are_of_the_number(text: Any) -> None:
+    pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+    from both import check
+
+    check(text)
+
+
+def _seen(transform: Any, x: Any) -> list[str]:
+    seen: list[str] = []
+
+    def noting(value: Any) -> Any:
+        seen.append(f"{value} {value:.2f}")
+        return value * 2
+
+    transform(noting)(x)
+    return seen
 
 
 def test_notes() -> None:
