@@ -15,6 +15,7 @@ from opwright.hooks import hooks
 from opwright.keys import DispatchKey, parse_key
 from opwright.locks.forks import wait_for_imports_of
 from opwright.plans.known import KnownForms
+from opwright.plans.plan_cache import KnownViews
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
@@ -164,9 +165,9 @@ class Lazy:
         else:
             dense = getattr(module, self.dense) if self.dense else None
             arrays = getattr(module, self.arrays) if self.arrays else None
-            forms = getattr(module, f"{self.general}_forms", None)
-            is_kept = forms is not None and (self.is_trusted or isinstance(forms, KnownForms))
-            planned = with_plans(general, forms) if is_kept else general
+            forms: KnownForms | KnownViews | None = getattr(module, f"{self.general}_forms", None)
+            is_looked_at = isinstance(forms, KnownViews) and not self.is_trusted
+            planned = general if forms is None or is_looked_at else with_plans(general, forms)
             self.loaded = Shim(*with_ufunc(self.module, self.general, (planned, dense, arrays)))
 
     def __repr__(self) -> str:

@@ -31,7 +31,7 @@ class Ufunc(NamedTuple):
     """The ufunc that a kernel is of simple tensors: `letters` has one for each argument (`dispatch.ufunc_shims`), and
     `dtypes` are those that it serves, by NumPy's letters of kinds."""
 
-    function: Function
+    function: Any
     letters: str
     dtypes: str
 

@@ -7,6 +7,7 @@ uncommon.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.core import fast
 from opwright.dispatch.kernel_rows import Row
 from opwright.dispatch.row_calls import quick_call
-from opwright.dispatch.row_shims import general_shim
+from opwright.dispatch.row_shims import general_shim, name_error
 from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
 from opwright.keys import DENSE_CPU, ODD
 from opwright.plans.known import KnownForms
@@ -57,12 +58,25 @@ def _planned(row: Row, general: Function) -> Function:
     cache = row.cache
     if cache is None or not cache.is_served:
         return general
-    return _compiled(general, row.kinds, row.function, row.places, cache)
+    # (what a kernel of ours does not take, Python computes; that of a user is called once)
+    note = None if cache.is_trusted else partial(_note, row)
+    return _compiled(general, row.kinds, row.function, row.places, cache, note)
 
 
-def _compiled(general: Function, kinds: str, kernel: Function, places: tuple[int, ...], cache: PlanCache) -> Function:
+def _note(row: Row, error: Exception) -> None:
+    name_error(error, row)
+
+
+def _compiled(
+    general: Function,
+    kinds: str,
+    kernel: Function,
+    places: tuple[int, ...],
+    cache: PlanCache,
+    note: Callable[[Exception], None] | None = None,
+) -> Function:
     try:
-        made: Any = fast.Planned(general, kinds, kernel, places, np, cache.of_call, known_result, cache.writes)
+        made: Any = fast.Planned(general, kinds, kernel, places, np, cache.of_call, known_result, cache.writes, note)
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from numpy import asarray, ndarray
+from numpy import ndarray
 
 from opwright.dispatch.kernel_rows import Row
 from opwright.dispatch.row_shims import bound_kernel, name_error
@@ -74,10 +74,9 @@ def _one(row: Row, general: Function, parts: Parts) -> Function:
             if form.casts:
                 (x,) = cast(form, x)
             answer = kernel(x)
-            if type(answer) is not ndarray:
-                answer = asarray(answer)
             if (
-                answer.dtype is form.dtype
+                type(answer) is ndarray
+                and answer.dtype is form.dtype
                 and answer.base is None
                 and answer is not x
                 and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
@@ -108,10 +107,9 @@ def _one_and_one(row: Row, general: Function, parts: Parts) -> Function:
             if form.casts:
                 x, a = cast(form, x, a)
             answer = kernel(x, a)
-            if type(answer) is not ndarray:
-                answer = asarray(answer)
             if (
-                answer.dtype is form.dtype
+                type(answer) is ndarray
+                and answer.dtype is form.dtype
                 and answer.base is None
                 and answer is not x
                 and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
@@ -142,10 +140,9 @@ def _one_and_two(row: Row, general: Function, parts: Parts) -> Function:
             if form.casts:
                 x, a, b = cast(form, x, a, b)
             answer = kernel(x, a, b)
-            if type(answer) is not ndarray:
-                answer = asarray(answer)
             if (
-                answer.dtype is form.dtype
+                type(answer) is ndarray
+                and answer.dtype is form.dtype
                 and answer.base is None
                 and answer is not x
                 and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
@@ -176,10 +173,9 @@ def _one_and_three(row: Row, general: Function, parts: Parts) -> Function:
             if form.casts:
                 x, a, b, c = cast(form, x, a, b, c)
             answer = kernel(x, a, b, c)
-            if type(answer) is not ndarray:
-                answer = asarray(answer)
             if (
-                answer.dtype is form.dtype
+                type(answer) is ndarray
+                and answer.dtype is form.dtype
                 and answer.base is None
                 and answer is not x
                 and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
@@ -210,10 +206,9 @@ def _two(row: Row, general: Function, parts: Parts) -> Function:
             if form.casts:
                 x, y = cast(form, x, y)
             answer = kernel(x, y)
-            if type(answer) is not ndarray:
-                answer = asarray(answer)
             if (
-                answer.dtype is form.dtype
+                type(answer) is ndarray
+                and answer.dtype is form.dtype
                 and answer.base is None
                 and answer is not x
                 and answer is not y
@@ -264,10 +259,9 @@ def _three(row: Row, general: Function, parts: Parts) -> Function:
             if form.casts:
                 x, y, z = cast(form, x, y, z)
             answer = kernel(x, y, z)
-            if type(answer) is not ndarray:
-                answer = asarray(answer)
             if (
-                answer.dtype is form.dtype
+                type(answer) is ndarray
+                and answer.dtype is form.dtype
                 and answer.base is None
                 and answer is not x
                 and answer is not y
