@@ -14,7 +14,7 @@
 #endif
 
 /* The version of what Python code and this extension agree on: `opwright.core.VERSION`. */
-#define CORE_VERSION 11
+#define CORE_VERSION 12
 
 /* The most arguments of a call that the core handles. */
 #define MOST_ARGUMENTS 16

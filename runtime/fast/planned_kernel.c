@@ -16,6 +16,7 @@ typedef struct {
     PyObject *first; /* what the kernel is given at position -1: the module NumPy */
     PyObject *fill; /* `fill(args)` returns the tensor specs of a call's results and what is cast, or None */
     PyObject *wrap;  /* `wrap(spec, output, *operands)` */
+    PyObject *note;  /* `note(error)` adds to an error of the kernel which operator raised it; None: Python words it */
     Py_ssize_t total;
     char kinds[MOST_ARGUMENTS + 1];
     int passed_count;
@@ -174,8 +175,36 @@ static PyObject *wrap_outputs(const Planned *planned, const PlanEntry *entry, Py
     return made;
 }
 
-/* Call the kernel on arrays, and return what the operator returns; NULL with an exception. */
-static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, PyObject *const *args) {
+/* Have Python note on the error of a kernel which operator raised it; the error stays. */
+static void note_error(const Planned *planned) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    if (traceback != NULL) {
+        PyException_SetTraceback(error, traceback);
+    }
+    PyObject *done = PyObject_CallOneArg(planned->note, error);
+    if (done == NULL) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(done);
+    PyErr_Restore(type, error, traceback);
+}
+
+/* Whether the error that is set is the last word: an interrupt, or that of a kernel which is not called again. */
+static int is_final(const Planned *planned, int by_kernel) {
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+        return 1;
+    }
+    if (!by_kernel || planned->note == Py_None) {
+        return 0;
+    }
+    note_error(planned);
+    return 1;
+}
+
+/* Call the kernel on arrays, and return what the operator returns; NULL with an exception, `by_kernel` where the kernel raised it. */
+static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, PyObject *const *args, int *by_kernel) {
     PyObject *stack[MOST_PASSED + 1], *result = NULL;
     PyObject **values = stack + 1; /* the callee may use the one before */
     int count = pass(planned, entry, args, values);
@@ -186,6 +215,8 @@ static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, Py
     if (output != NULL) {
         result = wrap_outputs(planned, entry, output, values, count);
         Py_DECREF(output);
+    } else {
+        *by_kernel = 1;
     }
     for (int i = 0; i < count; i++) {
         Py_DECREF(values[i]);
@@ -195,7 +226,7 @@ static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, Py
 
 /* Have the kernel write to a tensor, and return that. Returns NULL without an exception if Python has to handle the
  * call. */
-static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, PyObject *const *args) {
+static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, PyObject *const *args, int *by_kernel) {
     PyObject *stack[MOST_PASSED + 2], **values = stack + 1; /* the callee may use the one before */
     if (!may_write(&entry->results[0], planned->kinds, args, planned->written)) {
         return NULL;
@@ -212,6 +243,8 @@ static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, Py
     if (output != NULL) {
         is_done = write_output(target, output) == 0;
         Py_DECREF(output);
+    } else {
+        *by_kernel = 1;
     }
     for (int i = 0; i <= count; i++) {
         Py_DECREF(values[i]);
@@ -241,10 +274,10 @@ static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flag
     }
     if (entry->results_count > 0) {
         entry->uses++;
-        int is_write = planned->written >= 0;
-        PyObject *result = (is_write ? call_writing : call_planned)(planned, entry, args);
+        int is_write = planned->written >= 0, by_kernel = 0;
+        PyObject *result = (is_write ? call_writing : call_planned)(planned, entry, args, &by_kernel);
         plan_entry_release(entry);
-        if (result != NULL || (PyErr_Occurred() && (is_write || !PyErr_ExceptionMatches(PyExc_Exception)))) {
+        if (result != NULL || (PyErr_Occurred() && (is_final(planned, by_kernel) || is_write))) {
             return result;
         }
         PyErr_Clear(); /* the Python words it */
@@ -305,6 +338,7 @@ static const Field planned_fields[] = {
     {"fill", FIELD_OBJECT, offsetof(Planned, fill)},
     {"wrap", FIELD_OBJECT, offsetof(Planned, wrap)},
     {"written", FIELD_NUMBER, offsetof(Planned, written)},
+    {"note", FIELD_OBJECT, offsetof(Planned, note)},
     {NULL, FIELD_OBJECT, 0},
 };
 

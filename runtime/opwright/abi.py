@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.arrays import dtypes
 from opwright.arrays.annotations import Scalar
 from opwright.arrays.devices import Device, is_array
-from opwright.arrays.dtypes import DType, plain_dtypes
+from opwright.arrays.dtypes import DType
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.arrays.sizes import SymBool, SymFloat, SymInt
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.forward_rules import ForwardRule, TangentFormula
 from opwright.dispatch.generated import Declarations, Overloaded, function_of, result_class, stub_of
+from opwright.dispatch.kernel_rows import cuda_kernel, inplace_variant, kernel, out_variant
 from opwright.dispatch.keywords import NOT_GIVEN
 from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
@@ -31,12 +32,9 @@ from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD
 from opwright.names.late_imports import import_late
 from opwright.places import where_declared
 from opwright.plans.alike import alike
-from opwright.plans.known import KnownForms, KnownViews
-from opwright.plans.plan import cast_operands
-from opwright.plans.writing import Plan
+from opwright.plans.plan_cache import KnownViews
 from opwright.state import active_modes
 from opwright.tensors.results import (
-    known_result,
     new_result,
     new_results,
     plan_of,
@@ -91,7 +89,6 @@ if TYPE_CHECKING:
     from opwright.cuda_kernels.sources import CudaSource
     from opwright.cuda_kernels.writers import CudaHostWriter, CudaWriter
     from opwright.dispatch.returns import as_tuple, number_of
-    from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
     from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
@@ -129,7 +126,6 @@ _LATER: Final = {
     ),
     "opwright.generators.generator": ("Generator",),
     "opwright.dispatch.returns": ("as_tuple", "number_of"),
-    "opwright.dispatch.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
     "opwright.dispatch.variants": ("copy_written", "write_out", "write_outs", "write_self"),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
@@ -143,11 +139,17 @@ _LATER: Final = {
 }  # fmt: skip
 # Names that packages of former versions import, and no template uses any more.
 _FORMER: Final = {
+    "opwright.arrays.dtypes": ("plain_dtypes",),
     "opwright.arrays.storage": ("storage_of",),
     "opwright.autograd.recording": ("check_writable", "increment_version"),
     "opwright.autograd.refreshing": ("mark_view", "mark_views"),
+    "opwright.dispatch.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
     "opwright.fake.results": ("fake_like",),
     "opwright.keys": ("ADINPLACEORVIEW", "WRITE_BITS"),
+    "opwright.plans.known": ("KnownForms",),
+    "opwright.plans.plan": ("cast_operands",),
+    "opwright.plans.writing": ("Plan",),
+    "opwright.tensors.results": ("known_result",),
 }
 _FORMER_HOMES: Final = {name: module for module, names in _FORMER.items() for name in names}
 _HOMES: Final = {name: module for module, names in _LATER.items() for name in names}
@@ -156,20 +158,20 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 __all__ = [
     "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "Along", "ByHand", "CudaHostKernel",
     "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter", "DType", "Declarations", "Device", "Edge",
-    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownForms", "KnownViews",
-    "LaunchRule", "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Plan",
-    "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
-    "TangentFormula", "Tensor", "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper",
-    "cast_operands", "check_inplace", "check_no_gradient", "conjugate_of", "copy_written", "dtypes", "edges_of",
-    "expanded", "fake", "fake_kernel", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some",
-    "function_of", "functions_of", "gradients_of", "install", "install_methods", "is_array", "is_dtype", "is_int_list",
-    "known_result", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
-    "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes",
-    "plan_of", "plans_of", "rebase_history", "record", "record_several", "records", "refuse_recording", "reshaped",
-    "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result",
-    "save_results", "split_edges", "stub_of", "sum_terms", "swapped", "turned", "ufunc_shim", "ufunc_shims", "unpack",
-    "unpack_all", "unpack_optional", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
-    "write_out", "write_outs", "write_self", "zeros_for",
+    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownViews", "LaunchRule",
+    "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded",
+    "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
+    "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper", "check_inplace",
+    "check_no_gradient", "conjugate_of", "copy_written", "cuda_kernel", "dtypes", "edges_of", "expanded", "fake",
+    "fake_kernel", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of",
+    "functions_of", "gradients_of", "inplace_variant", "install", "install_methods", "is_array", "is_dtype",
+    "is_int_list", "kernel", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
+    "next_sequence", "not_implemented", "number_of", "or_zeros", "out_variant", "place_of", "place_of_first", "plan_of",
+    "plans_of", "rebase_history", "record", "record_several", "records", "refuse_recording", "reshaped", "result_class",
+    "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
+    "split_edges", "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional",
+    "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
+    "write_self", "zeros_for",
 ]  # fmt: skip
 
 
@@ -185,14 +187,17 @@ def install(
     operators: Any = (),
     places: Mapping[str, str] = MappingProxyType({}),
     batching: Sequence[str] = (),
+    *,
+    trusted: bool = False,
 ) -> None:
-    """Define the operators of a generated package, and register what serves them (`parts.install`).
+    """Define the operators of a generated package, and register what serves them (`parts.install`). Kernels that are
+    `trusted` return what is declared, and raise errors that say what is wrong.
 
     Raises ImportError where the package was generated for a version of this module that it does not serve.
     """
     if not _OLDEST <= version <= VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright.abi")
-    _install(package, namespace, operators, places, batching)
+    _install(package, namespace, operators, places, batching, trusted=trusted)
 
 
 def __getattr__(name: str) -> Any:

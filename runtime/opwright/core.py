@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 __all__ = ["VERSION", "Caller", "Core", "NodeBase", "SizeBase", "TensorBase", "compiled", "core", "fast"]
 
-VERSION: Final = 11  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
+VERSION: Final = 12  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
 _MODULE: Final = "opwright._fast"
 _SWITCH: Final = "OPWRIGHT_PURE"
 _Function = TypeVar("_Function", bound=Callable[..., Any])

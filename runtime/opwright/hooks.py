@@ -22,6 +22,7 @@ Backend: TypeAlias = Any
 Device: TypeAlias = Any
 DType: TypeAlias = Any
 FakeTensorMode: TypeAlias = Any
+KernelRow: TypeAlias = Any
 MetaArray: TypeAlias = Any
 Operator: TypeAlias = Any
 Place: TypeAlias = Any
@@ -34,6 +35,7 @@ class Operators(Protocol):
     """The answers of `opwright.backends`: what arrays and plans ask of operators, and do with them."""
 
     def wrong_result(self, problem: str, what: str) -> ContractError: ...
+    def name_row(self, error: Exception, row: KernelRow) -> None: ...
     def register_array_kernel(
         self, operator: Operator | str, key: DispatchKey | str | int, kernel: Function
     ) -> Any: ...

@@ -21,7 +21,7 @@ from opwright.dispatch.kernel_forms import Lazy
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registry import registry
 from opwright.keys import DispatchKey
-from opwright.plans.known import KnownForms, KnownViews
+from opwright.plans.plan_cache import KnownViews, PlanCache
 from opwright.testing.closeness import TOLERANCES
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -46,9 +46,14 @@ def loaded_kernels() -> Iterator[tuple[Operator, Lazy]]:
                 yield operator, kernel
 
 
-def forms_of(kernel: Lazy) -> KnownForms | KnownViews | None:
-    found: KnownForms | KnownViews | None = getattr(sys.modules[kernel.module], f"{kernel.general}_forms", None)
+def views_of(kernel: Lazy) -> KnownViews | None:
+    found: KnownViews | None = getattr(sys.modules[kernel.module], f"{kernel.general}_forms", None)
     return found
+
+
+def cache_of(kernel: Lazy) -> PlanCache | None:
+    row = getattr(kernel.loaded, "row", None)
+    return None if row is None else row.cache
 
 
 def operands(operator: Operator) -> Iterator[list[Any]]:
@@ -133,10 +138,8 @@ def test_known_plans_are_those_made_anew() -> None:
     """The first call plans, the second finds the plan: both give the same, also beside plans of all other samples."""
     wrong, count, operators = [], 0, 0
     for operator, kernel in loaded_kernels():
-        name, forms = operator.name.removeprefix("aten::"), forms_of(kernel)
-        if (
-            not isinstance(forms, KnownForms) or functional_of(name) in NO_SAMPLES or name.startswith("empty")
-        ):  # (whose values are any)
+        name, forms = operator.name.removeprefix("aten::"), cache_of(kernel)
+        if forms is None or functional_of(name) in NO_SAMPLES or name.startswith("empty"):  # (whose values are any)
             continue
         before = count
         general: Any = kernel.loaded.general
@@ -166,7 +169,7 @@ def test_views_lie_where_their_kernel_puts_them() -> None:
     wrong, count = [], 0
     for operator, kernel in loaded_kernels():
         name = operator.name.removeprefix("aten::")
-        if not isinstance(forms_of(kernel), KnownViews) or functional_of(name) in NO_SAMPLES:
+        if views_of(kernel) is None or functional_of(name) in NO_SAMPLES:
             continue
         general: Any = kernel.loaded.general
         python = getattr(general, "python", general)

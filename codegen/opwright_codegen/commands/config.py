@@ -27,7 +27,8 @@ class Config:
     has are errors unless `strict_kernels` is False. `gradients` are the modules of the backward functions that the
     formulas of `derivatives` may call, `uses` the packages whose operators formulas may call beside their own. `native`
     are C files and folders of them, by namespace; with `native_required` no wheel is built without them. `bindings` are
-    the frameworks that operators are given to.
+    the frameworks that operators are given to. Kernels are `trusted` if results are as declared, and errors of their
+    functions say what is wrong: neither is looked at.
     """
 
     root: Path
@@ -45,6 +46,7 @@ class Config:
     uses: tuple[str, ...] = ("opwright_aten",)
     bindings: tuple[str, ...] = ()
     namespace: str | None = None
+    trusted: bool = False
 
 
 def find_config(start: Path) -> Config:
@@ -103,6 +105,7 @@ class _Reader:
             "native": lambda key, value: self._native(key, value, root),
             "native_required": self._boolean,
             "bindings": self._frameworks,
+            "trusted": self._boolean,
         }
         found: dict[str, Any] = {}
         if not isinstance(table, dict):

@@ -66,6 +66,7 @@ class Job:
     uses: tuple[str, ...] = ()
     project: Path | None = None
     bindings: tuple[str, ...] = ()
+    trusted: bool = False
     named: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -128,7 +129,9 @@ class Job:
     def options(self) -> str:
         """Return all else that the output follows from."""
         modules = (self.kernels, self.rules, self.gradients, self.uses)
-        return repr((str(self.output), *modules, self.strict, self.bindings, self.project is None, self.namespace))
+        return repr(
+            (str(self.output), *modules, self.strict, self.bindings, self.project is None, self.namespace, self.trusted)
+        )
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
@@ -160,6 +163,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         config.uses,
         config.root if is_configured else None,
         config.bindings if chosen == own else (),
+        config.trusted and is_configured,
     )
 
 
@@ -288,6 +292,7 @@ def render_namespace(
         frameworks=job.bindings,
         left_out=job.left_out,
         targets=job.targets,
+        trusted=job.trusted,
     )
 
 

@@ -63,6 +63,7 @@ def render(
     frameworks: Sequence[str] = (),
     left_out: list[LeftOut] | None = None,
     targets: set[str] | None = None,
+    trusted: bool = False,
 ) -> dict[str, str]:
     """Return the files of `package`, name to text, for operators of one namespace.
 
@@ -71,11 +72,12 @@ def render(
     `strict`: a kernel that no module has is an error, else it is left unbound. `only`: names of files, or their stems;
     empty or None means all. `project`: the folder that generated files give paths of schemas from, which else are names
     alone. `frameworks`: who the operators are given to; what they cannot take is added to `left_out`. The names
-    that `only` could have said are added to `targets`.
+    that `only` could have said are added to `targets`. `trusted`: results of kernels are as declared, and errors of
+    functions say what is wrong.
     Raises SchemaErrors for formulas and kernels that cannot be.
     """
     (namespace,) = operators.namespaces
-    view = namespace_view(operators, namespace, package, project, used)
+    view = namespace_view(operators, namespace, package, project, used, trusted)
     bindings = bind(view, operators, kernels, rules, strict=strict)
     recordings: Sequence[autograd.Recording] = ()
     skipped: Sequence[str] = ()

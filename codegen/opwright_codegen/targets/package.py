@@ -18,4 +18,5 @@ def context(view: NamespaceView) -> dict[str, object]:
         "imports": import_lines(names),
         "abi_version": ABI_VERSION,
         "has_methods": has_methods,
+        "is_trusted": view.is_trusted,
     }

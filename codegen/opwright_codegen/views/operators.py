@@ -77,7 +77,7 @@ class NamespaceView:
     `parts`). `sources`: schema files as the package names them, by their paths. `used`: packages that it builds upon,
     by the names that its modules import them under. `calls`: what formulas may call, by base name, as generated modules
     spell it: operators of this namespace, then those of the packages that it builds upon. `homes`: the part of each
-    operator."""
+    operator. `is_trusted`: results of its kernels are as declared, and errors of functions say what is wrong."""
 
     namespace: str
     package: str
@@ -90,6 +90,7 @@ class NamespaceView:
     calls: Mapping[str, str]
     parts: Mapping[str, str]
     homes: Mapping[str, str]
+    is_trusted: bool = False
 
     def part(self, name: str) -> NamespaceView:
         """Return the operators of one part."""
@@ -125,6 +126,7 @@ def namespace_view(
     package: str,
     project: Path | None = None,
     used: Sequence[UsedPackage] = (),
+    is_trusted: bool = False,
 ) -> NamespaceView:
     """Return the operators of `namespace` in the order of the schema files, made ones behind their entry. Among the
     overloads of a name declared ones come first: a call goes to the first that it fits."""
@@ -162,7 +164,9 @@ def namespace_view(
     parts, homes = parts_of(grouped, sources, names.of_module)
     aliases = _aliases(used, views, names)
     calls = _calls(grouped, names, homes, aliases)
-    return NamespaceView(namespace, package, sources, views, grouped, names, builtins, aliases, calls, parts, homes)
+    return NamespaceView(
+        namespace, package, sources, views, grouped, names, builtins, aliases, calls, parts, homes, is_trusted
+    )
 
 
 def _by_entry(operators: Iterable[Operator]) -> dict[str, Operator]:

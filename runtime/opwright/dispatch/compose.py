@@ -25,10 +25,12 @@ from opwright.dispatch.kernel_forms import (
     UserKernel,
     Wrapper,
 )
+from opwright.dispatch.kernel_rows import Row
 from opwright.dispatch.plain_arrays import call_with_arrays
 from opwright.dispatch.planned_kernels import with_views
 from opwright.dispatch.precedence import AMBIGUOUS, Entry
 from opwright.dispatch.registry import registry
+from opwright.dispatch.row_arrays import on_arrays
 from opwright.hooks import hooks
 from opwright.keys import (
     ADINPLACEORVIEW,
@@ -137,7 +139,8 @@ def compose_registration(
             raise _errors().missing(operator, key, keys)
         case _:
             function = _calling(operator, key, keys, kernel)
-            if registration.key is DispatchKey.CompositeImplicitAutograd:
+            is_trusted = isinstance(kernel, Composite) and kernel.is_trusted
+            if is_trusted and registration.key is DispatchKey.CompositeImplicitAutograd:
                 function = with_views(function, operator.signature, keys)
             # (random factories fill what they made in place, and nobody wrote to a new tensor)
             is_one = is_wrapped or "nondeterministic_seeded" in operator.tags
@@ -165,8 +168,8 @@ def _calling(
     if key is DispatchKey.Meta and keys & BACKENDS & ~META:
         return hooks.fakes().mixed(operator)
     match kernel:
-        case Composite(function):
-            checked = _adapters().adapt_composite(operator, function)
+        case Composite(function, is_trusted):
+            checked = function if is_trusted else _adapters().adapt_composite(operator, function)
             return hooks.fakes().in_mode(checked) if keys & META else checked
         case UserKernel(function, with_keyset):
             if with_keyset:
@@ -270,11 +273,17 @@ def compose_arrays(operator: Operator) -> Function:
     kernel = None if entry.registration is None else entry.registration.kernel
     if isinstance(kernel, Lazy):
         kernel = kernel.loaded
+
+    def otherwise(*args: Any) -> Any:
+        return call_with_arrays(operator, args)
+
     match kernel:
         case Shim(arrays=function) if function is not None:
             return function
+        case Shim(general, row=Row() as row):
+            return on_arrays(row, general, otherwise)
         case _:
-            return lambda *args: call_with_arrays(operator, args)
+            return otherwise
 
 
 def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:

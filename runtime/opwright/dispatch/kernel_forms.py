@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from opwright.dispatch.planned_calls import planned_calls
-from opwright.dispatch.planned_kernels import with_plans
+from opwright.dispatch.kernel_rows import Row
+from opwright.dispatch.planned_kernels import shims_of_row, with_plans
 from opwright.dispatch.ufunc_kernels import with_ufunc
 from opwright.errors import RegistrationError
 from opwright.hooks import hooks
 from opwright.keys import DispatchKey, parse_key
 from opwright.locks.forks import wait_for_imports_of
+from opwright.plans.known import KnownForms
+from opwright.plans.plan_cache import KnownViews
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
@@ -47,19 +49,23 @@ Function = Callable[..., Any]
 class Shim:
     """A generated kernel of a backend: takes every argument positionally, Tensors as Tensors.
 
-    `dense` serves calls in which no tensor has ODD, `arrays` those of plain NumPy arrays alone.
+    `dense` serves calls in which no tensor has ODD, `arrays` those of plain NumPy arrays alone. One made of a `row` may
+    serve these, too (`row_calls.on_arrays`).
     """
 
     general: Function
     dense: Function | None = None
     arrays: Function | None = None
+    row: Row | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A generated kernel over other operators: takes every argument positionally, Tensors as Tensors."""
+    """A generated kernel over other operators: takes every argument positionally, Tensors as Tensors. What one returns
+    that is not `trusted` is checked."""
 
     function: Function
+    is_trusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +134,22 @@ class Unbound:
 
 
 class Lazy:
-    """A generated kernel in a module that is imported when a call first needs it (Note [Imports and the lock])."""
+    """A generated kernel in a module that is imported when a call first needs it (Note [Imports and the lock]).
 
-    __slots__ = ("arrays", "dense", "general", "is_composite", "loaded", "module")
+    Its package `is_trusted` where it says that results are as declared, and that errors of functions say what is wrong.
+    """
 
-    def __init__(self, module: str, general: str, dense: str, arrays: str, is_composite: bool) -> None:
+    __slots__ = ("arrays", "dense", "general", "is_composite", "is_trusted", "loaded", "module")
+
+    def __init__(
+        self, module: str, general: str, dense: str, arrays: str, is_composite: bool, is_trusted: bool = False
+    ) -> None:
         self.module = module
         self.general = general
         self.dense = dense
         self.arrays = arrays
         self.is_composite = is_composite
+        self.is_trusted = is_trusted
         self.loaded: Shim | Composite | None = None
 
     def load(self) -> None:
@@ -146,14 +158,16 @@ class Lazy:
         module = importlib.import_module(self.module)
         general = getattr(module, self.general)
         if self.is_composite:
-            self.loaded = Composite(general)
+            self.loaded = Composite(general, self.is_trusted)
+        elif isinstance(general, Row):
+            shims = with_ufunc(self.module, self.general, shims_of_row(general, is_trusted=self.is_trusted), general)
+            self.loaded = Shim(*shims, general)
         else:
             dense = getattr(module, self.dense) if self.dense else None
             arrays = getattr(module, self.arrays) if self.arrays else None
-            forms = getattr(module, f"{self.general}_forms", None)
-            planned = general if forms is None else with_plans(general, forms)
-            if dense is None and forms is not None:
-                dense = planned_calls(general, forms)
+            forms: KnownForms | KnownViews | None = getattr(module, f"{self.general}_forms", None)
+            is_looked_at = isinstance(forms, KnownViews) and not self.is_trusted
+            planned = general if forms is None or is_looked_at else with_plans(general, forms)
             self.loaded = Shim(*with_ufunc(self.module, self.general, (planned, dense, arrays)))
 
     def __repr__(self) -> str:

@@ -59,7 +59,15 @@ class Part:
         import_late(self.module)
 
 
-def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str], batching: Sequence[str] = ()) -> None:
+def install(
+    package: str,
+    namespace: str,
+    rows: Rows,
+    places: Mapping[str, str],
+    batching: Sequence[str] = (),
+    *,
+    trusted: bool = False,
+) -> None:
     """Define the operators of a generated package, and register what serves them. `batching` names the parts that have
     batching rules. Nothing of the parts is imported, but where another package has named an operator, too: then the
     two have to declare it alike, and one alone has its kernels. Raises RegistrationError where both have them."""
@@ -68,7 +76,7 @@ def install(package: str, namespace: str, rows: Rows, places: Mapping[str, str],
     shared = [operator for part in rows for operator in _named(f"{package}.ops.{part}", namespace, rows[part], places)]
     for operator in shared:
         operator.load()
-    register(namespace, expanded.kernels, expanded.wrappers, expanded.fakes)
+    register(namespace, expanded.kernels, expanded.wrappers, expanded.fakes, trusted=trusted)
     for module, names in expanded.forward.items():
         name_rules(module, names)
     for part in batching:

@@ -7,6 +7,7 @@ uncommon.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -15,15 +16,20 @@ from opwright.arrays.devices import Device
 from opwright.arrays.dtypes import depends_on_default
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.core import fast
+from opwright.dispatch.kernel_rows import Row
+from opwright.dispatch.row_calls import quick_call
+from opwright.dispatch.row_shims import general_shim, name_error
+from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
 from opwright.keys import DENSE_CPU, ODD
-from opwright.plans.known import KnownForms, KnownViews
+from opwright.plans.known import KnownForms
+from opwright.plans.plan_cache import KnownViews, PlanCache
 from opwright.tensors.results import known_result
 from opwright.tensors.tensor import wrap_view
 
 if TYPE_CHECKING:
     from opwright.dispatch.signature import Signature
 
-__all__ = ["indexing", "with_plans", "with_views"]
+__all__ = ["indexing", "shims_of_row", "with_plans", "with_views"]
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -33,6 +39,51 @@ if fast is not None:
     fast.configure(constant_classes=(Device, Layout, MemoryFormat))
 
 
+def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | None, Function | None]:
+    """Return what serves the operator of a row: all calls, those of simple tensors, and those of plain arrays; None
+    where the first does. What a kernel that `is_trusted` returned once lies so each time."""
+    if row.cache is not None:
+        row.cache.is_trusted = is_trusted
+    general = general_shim(row)
+    served = quick_call(row, general) if fast is None else _planned(row, general)
+    if row.ufunc is None:
+        return served, None, None
+    if row.key == "CPU":
+        return served, *ufunc_shims(served, *row.ufunc)
+    return served, ufunc_shim(served, *row.ufunc, row.keys), None
+
+
+def _planned(row: Row, general: Function) -> Function:
+    """Return what serves in the place of a row's general shim in the compiled core."""
+    cache = row.cache
+    if cache is None or not cache.is_served:
+        return general
+    # (what a kernel of ours does not take, Python computes; that of a user is called once)
+    note = None if cache.is_trusted else partial(_note, row)
+    return _compiled(general, row.kinds, row.function, row.places, cache, note)
+
+
+def _note(row: Row, error: Exception) -> None:
+    name_error(error, row)
+
+
+def _compiled(
+    general: Function,
+    kinds: str,
+    kernel: Function,
+    places: tuple[int, ...],
+    cache: PlanCache,
+    note: Callable[[Exception], None] | None = None,
+) -> Function:
+    try:
+        made: Any = fast.Planned(general, kinds, kernel, places, np, cache.of_call, known_result, cache.writes, note)
+    except ValueError:  # too many arguments
+        return general
+    depends_on_default(made)
+    served: Function = made
+    return served
+
+
 def with_plans(general: Function, forms: KnownForms | KnownViews) -> Function:
     """Return what serves in the place of a general kernel, by what is known of its plans or views."""
     if fast is not None and isinstance(forms, KnownViews):
@@ -40,15 +91,7 @@ def with_plans(general: Function, forms: KnownForms | KnownViews) -> Function:
         return viewed
     if fast is None or isinstance(forms, KnownViews) or forms.kernel is None:
         return general
-    try:
-        made: Any = fast.Planned(
-            general, forms.kinds, forms.kernel, forms.places, np, forms.of_call, known_result, forms.writes
-        )
-    except ValueError:  # too many arguments
-        return general
-    depends_on_default(made)
-    served: Function = made
-    return served
+    return _compiled(general, forms.kinds, forms.kernel, forms.places, forms)
 
 
 def indexing(method: F) -> F:
@@ -61,12 +104,11 @@ def indexing(method: F) -> F:
 
 
 def with_views(composite: Function, signature: Signature, keys: int) -> Function:
-    """Return what serves in the place of a composite of ours that makes views of its first argument, going by numbers
+    """Return what serves in the place of a trusted composite that makes views of its first argument, going by numbers
     alone, in calls that nobody looks at: where its views lie is kept."""
     letters = ["T", *[_LETTERS.get(text, "") for text in signature.types[1:]]]
     is_view = signature.types[:1] == ("Tensor",) and signature.aliases == (0,) and not signature.written
-    is_ours = (getattr(composite, "__module__", None) or "").startswith("opwright")
-    if fast is None or keys & ~(DENSE_CPU | ODD) or not is_ours or not is_view or "" in letters:
+    if fast is None or keys & ~(DENSE_CPU | ODD) or not is_view or "" in letters:
         return composite
     is_list = signature.returns == ("Tensor[]",)
     viewed: Function = fast.ViewCache(composite, "".join(letters), wrap_view, ODD, is_list, False)

@@ -214,7 +214,12 @@ def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
 
 
 def install(
-    namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = (), fakes: Iterable[FakeRow] = ()
+    namespace: str,
+    rows: Iterable[Row],
+    wrappers: Iterable[WrapperRow] = (),
+    fakes: Iterable[FakeRow] = (),
+    *,
+    trusted: bool = False,
 ) -> None:
     """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), the
     wrappers: (operator, key, module, function); without a module, dispatch skips the key; and the functions that fake
@@ -226,12 +231,12 @@ def install(
     """
     with registry.lock:
         rows = _without_hidden(namespace, rows)
-        _silence(_add_kernels(namespace, rows))
+        _silence(_add_kernels(namespace, rows, trusted))
         _add_fakes(fakes)
         _add_wrappers(namespace, wrappers)
 
 
-def _add_kernels(namespace: str, rows: Iterable[Row]) -> set[str]:
+def _add_kernels(namespace: str, rows: Iterable[Row], is_trusted: bool) -> set[str]:
     """Register kernels; return their modules, but for those of composites, which may be the user's."""
     generated: set[str] = set()
     for name, key_name, module, general, dense, arrays in rows:
@@ -239,7 +244,7 @@ def _add_kernels(namespace: str, rows: Iterable[Row]) -> set[str]:
         registry.generated_namespaces.setdefault(operator.namespace, operator.where)
         key = as_key(key_name)
         is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
-        form: Kernel = Lazy(module, general, dense, arrays, is_composite) if module else Unbound(general)
+        form: Kernel = Lazy(module, general, dense, arrays, is_composite, is_trusted) if module else Unbound(general)
         known = operator.registrations.setdefault(key, [])
         if not _is_registered(form, known):
             known.append(Registration(key, form, operator.where))

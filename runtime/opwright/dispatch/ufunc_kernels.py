@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.core import fast
+from opwright.dispatch.kernel_rows import Row
 
 __all__ = ["note_ufunc", "with_ufunc"]
 
@@ -29,7 +30,7 @@ def note_ufunc(module: str, general: str, text: str) -> None:
 
 
 def with_ufunc(
-    module: str, general: str, shims: tuple[Function, Function | None, Function | None]
+    module: str, general: str, shims: tuple[Function, Function | None, Function | None], row: Row | None = None
 ) -> tuple[Function, Function | None, Function | None]:
     """Return the general, dense and arrays shims of a kernel: where they are known to be a ufunc, what serves common
     calls in their place; in that of the general one, calls on half and bfloat16 that are computed in float32."""
@@ -42,12 +43,13 @@ def with_ufunc(
     def served(function: Function | None, takes: str, otherwise: Function | None = None) -> Function | None:
         if function is None:
             return None
-        count, is_written = _count(function), found[4] is not None
+        count, is_written = _count(function) if row is None else len(row.kinds), found[4] is not None
         made: Function = fast.Kernel(otherwise or function, ufunc, places, count, kinds, takes, is_written)
         return made
 
     whole, dense, arrays = shims
     widened = (served(whole, "reduced") or whole) if "e" in kinds else whole
+    dense = whole if dense is None and row is not None else dense
     planned = None if type(whole) is FunctionType or min(places) < 0 else whole  # (numbers may overflow, which is told)
     return widened, served(dense, "tensors", planned), served(arrays, "arrays")
 

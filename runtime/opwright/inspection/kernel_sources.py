@@ -13,16 +13,28 @@ import linecache
 import sys
 import textwrap
 import tokenize
+from collections.abc import Iterator
 from itertools import islice
 from types import CodeType, FrameType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from opwright.dispatch.kernel_forms import Composite, Lazy, LazyWrapper, Shim
+from opwright.dispatch.kernel_rows import Row
 from opwright.dispatch.registry import registry
+from opwright.dispatch.row_texts import is_expression, row_text
 from opwright.errors import ContractError
 from opwright.places import OURS
 
-__all__ = ["gradient_text", "name_kernel", "recorded_by", "wrong_result"]
+__all__ = ["gradient_text", "name_kernel", "name_row", "recorded_by", "wrong_result"]
+
+
+class Served(NamedTuple):
+    """The operator and key that a kernel serves, and whether its package says that results are as declared."""
+
+    operator: Any
+    key: str
+    is_trusted: bool
+
 
 _DEEPEST: Final = 8  # shims are called from checks, and these from little
 _CHECKS: Final = (
@@ -38,12 +50,17 @@ def wrong_result(problem: str, what: str) -> ContractError:
         frame = None if frame is None else frame.f_back
         if frame is None:
             break
-        is_ours = frame.f_globals.get("__name__", "").startswith(OURS)
-        found = None if is_ours else _served_by(frame.f_code)
+        row = frame.f_locals.get("row")
+        if isinstance(row, Row):
+            found = served_by_row(row)
+        else:
+            is_ours = frame.f_globals.get("__name__", "").startswith(OURS)
+            found = None if is_ours else _served_by(frame.f_code)
         if found is not None:
-            operator, key = found
+            operator, key = found.operator, found.key
             where = f", declared at {operator.where}" if operator.where else ""
-            kernel = _kernel_text(frame)
+            names = operator.signature.names
+            kernel = row_text(row, names, frame.f_locals.get("index")) if isinstance(row, Row) else _kernel_text(frame)
             return ContractError(
                 f"{operator.name}: the {what} for {key}{f', `{kernel}`,' if kernel else ''} {problem}\n"
                 f"Declaration: {operator.name}{operator.declaration}{where}"
@@ -59,6 +76,13 @@ def name_kernel(error: Exception, name: str, key: str) -> None:
         return
     where = f", declared at {operator.where}" if operator.where else ""
     error.add_note(f"In the kernel of {name} for {key}{where}: {name}{operator.declaration}")
+
+
+def name_row(error: Exception, row: Row) -> None:
+    """Do as `name_kernel` for the operator of a row, but for errors of functions that say what is wrong themselves."""
+    found = served_by_row(row)
+    if found is not None and (is_expression(row) or not found.is_trusted):
+        name_kernel(error, found.operator.name, found.key)
 
 
 def recorded_by(node: Any) -> str:
@@ -100,26 +124,29 @@ def gradient_text(kind: type) -> str:
     return ""
 
 
-def _served_by(code: CodeType) -> tuple[Any, str] | None:
-    """Return the operator and key that a generated function serves."""
-
-    for name, by_key in registry.kernels.copy().items():
-        for registrations in list(by_key.values()):
-            for registration in registrations:
-                kernel = registration.kernel
-                functions: tuple[Any, ...]
-                match kernel.loaded if isinstance(kernel, Lazy) else kernel:
-                    case Shim(general, dense, arrays):
-                        functions = (general, dense, arrays)
-                    case Composite(function):
-                        functions = (function,)
-                    case _:
-                        continue
-                if name in registry.operators and any(
-                    getattr(inspect.unwrap(f), "__code__", None) is code for f in functions if f
-                ):
-                    return registry.operators[name], registration.key_name
+def _served_by(code: CodeType) -> Served | None:
+    """Return what a generated function serves."""
+    for shim, served in _shims():
+        functions = (shim.general, shim.dense, shim.arrays) if isinstance(shim, Shim) else (shim.function,)
+        if any(getattr(inspect.unwrap(each), "__code__", None) is code for each in functions if each):
+            return served
     return None
+
+
+def served_by_row(row: Row) -> Served | None:
+    """Return what a row serves."""
+    return next((served for shim, served in _shims() if isinstance(shim, Shim) and shim.row is row), None)
+
+
+def _shims() -> Iterator[tuple[Shim | Composite, Served]]:
+    """Yield the generated functions that are loaded, and what they serve."""
+    for name, by_key in registry.kernels.copy().items():
+        for registration in [each for found in list(by_key.values()) for each in found]:
+            kernel = registration.kernel
+            shim = kernel.loaded if isinstance(kernel, Lazy) else kernel
+            if isinstance(shim, Shim | Composite) and name in registry.operators:
+                is_trusted = isinstance(kernel, Lazy) and kernel.is_trusted
+                yield shim, Served(registry.operators[name], registration.key_name, is_trusted)
 
 
 @functools.lru_cache(maxsize=64)  # what draws arguments blindly meets the same error many times

@@ -11,8 +11,8 @@ from opwright.arrays.overlap import may_share
 from opwright.keys import DENSE_CPU
 from opwright.plans.forms import Form
 from opwright.plans.kernel_errors import shown, wrong_result
-from opwright.plans.known import KnownForm
 from opwright.plans.plan import Plan
+from opwright.plans.plan_cache import KnownForm
 from opwright.tensors.tensor import Tensor, wrap
 
 __all__ = [

@@ -37,7 +37,7 @@ def made(function: Any, other: Any) -> dict[str, Any]:
     return {
         "Factory": fast.Factory(function, other),
         "Kernel": fast.Kernel(other, np.add, (0, 1), 2, "fc", "a", False),
-        "Planned": fast.Planned(function, "TT", other, (-1, 0, 1), np, other, other, -1),
+        "Planned": fast.Planned(function, "TT", other, (-1, 0, 1), np, other, other, -1, None),
         "Selector": fast.Selector(function, {1: other}, 1, 0),
         "Stub": fast.Stub(function, other),
         "UserKernel": fast.UserKernel(function, other, 2, (), other, None),
@@ -103,7 +103,7 @@ WRONG = [
     ("Selector", (len, {}, 1.5, 0), "takes another `keys` as argument 3"),
     ("Selector", (len, {}, 1, "0"), "an integer"),
     ("UserKernel", (len, len, 0, [], len, None), "takes another `defaults` as argument 4"),
-    ("Planned", (len, 1, len, (), np, len, len, -1), "takes another `kinds` as argument 2"),
+    ("Planned", (len, 1, len, (), np, len, len, -1, None), "takes another `kinds` as argument 2"),
 ]
 
 
@@ -117,7 +117,7 @@ def test_values_beyond_what_c_holds_are_refused() -> None:
     with pytest.raises(ValueError, match="so many arguments"):
         fast.Planned(len, "T" * 17, len, (), np, len, len, -1)
     with pytest.raises(OverflowError):
-        fast.Planned(len, "T", len, (), np, len, len, 1 << 40)
+        fast.Planned(len, "T", len, (), np, len, len, 1 << 40, None)
     with pytest.raises(TypeError, match="by position"):
         fast.Factory(function=len, below=len)
 

@@ -1,48 +1,40 @@
-"""Targets `kernels_cpu.py` and `kernels_cuda.py`: shims from Tensors to a kernel's arrays and back.
+"""Targets `kernels_cpu/` and `kernels_cuda/`: rows of kernels, and functions from Tensors to arrays and back.
 
 Note [Kernel shims]
-`NAME` serves every call: a plan says what the result looks like, its operands go to the kernel, the answer is laid out
-or stored as the plan says. `NAME_dense` serves pointwise operators where no tensor has ODD: the arrays are row-major,
-with at least one element and one dimension, and where their dtypes are one NumPy's own result is what the plan would
-say, if the kernel is proven elementwise (`elementwise`). `NAME_arrays` is the same for plain arrays. Both leave the
-rest to `NAME`, which also words the errors.
+Most kernels are rows (`rows`). A function `NAME` stands for a kernel that a row does not say: of views, of what no rule
+or a user's own plans, of C, CUDA and loops. The last three have companions, which call C with the arrays as they are:
+`NAME_dense` of tensors that have no ODD, `NAME_arrays` of plain arrays. Both leave the rest to `NAME`, which also words
+the errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from opwright_codegen.bindings.bind import Binding, CudaKernel, Looped, Native, backend_bindings
-from opwright_codegen.targets.kernels.dense import ALL_KINDS, DenseFacts, dense_facts
-from opwright_codegen.targets.kernels.fast_shims import FastShim, FastShimBuilder, dtypes_name
-from opwright_codegen.targets.kernels.known import known_forms
-from opwright_codegen.targets.kernels.known_facts import known_facts, view_kinds
+from opwright_codegen.targets.kernels.dense import DenseFacts, dense_facts
+from opwright_codegen.targets.kernels.fast_shims import FastShim
+from opwright_codegen.targets.kernels.letters import view_kinds
 from opwright_codegen.targets.kernels.loop_calls import LoopFastBuilder, LoopShimBuilder
 from opwright_codegen.targets.kernels.loop_facts import LoopFacts, loop_facts
 from opwright_codegen.targets.kernels.metas import ALIAS, MetaNames
 from opwright_codegen.targets.kernels.metas import FOLDER as METAS
 from opwright_codegen.targets.kernels.names import RESERVED, ShimNames
 from opwright_codegen.targets.kernels.native_calls import DEVICE_MODULE, MODULE, NativeFastBuilder, NativeShimBuilder
+from opwright_codegen.targets.kernels.rows import KernelRow, RowBuilder, written_bases
 from opwright_codegen.targets.kernels.shims import ShimBuilder
-from opwright_codegen.targets.kernels.ufunc_rows import ufunc_row
+from opwright_codegen.targets.kernels.ufunc_rows import ufunc_values
 from opwright_codegen.targets.native.facts import NativeFacts, native_facts
 from opwright_codegen.targets.native.loops import loop_dtypes
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import fill_comment
+from opwright_codegen.views.layout import fill_comment, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import NamespaceView
 
 __all__ = ["TEMPLATE", "Backend", "Shim", "context", "shim_names"]
 
 TEMPLATE = "kernels.py.j2"
-# The names of all sets of kinds.
-_DTYPES = {
-    "".join(kinds): dtypes_name("".join(kinds))
-    for count in range(1, len(ALL_KINDS) + 1)
-    for kinds in combinations(ALL_KINDS, count)
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +51,28 @@ class Backend:
 
 @dataclass(frozen=True, slots=True)
 class Shim:
-    """A general shim: what keeps its plans ('' where nothing does), statements in the order they run, and its fast
-    companions, or the row that the runtime makes these of."""
+    """The kernel of an operator: a row below the function of an expression, if it has one; or a general shim with its
+    statements, what is known of views ('' where nothing is), and fast companions. `gap` are the empty lines above
+    it."""
 
-    forms: str
+    gap: str
     comment: str
-    signature: str
-    statements: tuple[str, ...]
-    fast: tuple[FastShim, ...]
-    row: str = ""
+    row: KernelRow | None = None
+    forms: str = ""
+    signature: str = ""
+    statements: tuple[str, ...] = ()
+    fast: tuple[FastShim, ...] = ()
+
+    @property
+    def is_row_alone(self) -> bool:
+        """Whether it is a line or two, with no function."""
+        return self.row is not None and not self.row.function
 
     def texts(self) -> list[str]:
         """Return all text, for finding the names used."""
-        found = [self.forms.replace("np.ndarray", "np"), self.row, self.signature, *self.statements]
+        found = [self.forms, self.signature, *self.statements]
+        if self.row is not None:
+            found += [self.row.row.replace("np.ndarray", "np"), self.row.function]
         for fast in self.fast:
             found += [
                 fast.signature,
@@ -91,7 +92,6 @@ def context(
     names: Mapping[str, ShimNames],
     part: str,
     builder: type[ShimBuilder] = ShimBuilder,
-    fast_builder: type[FastShimBuilder] = FastShimBuilder,
 ) -> dict[str, object] | None:
     """Return what the template shows; None where the backend serves no operator."""
     own = backend_bindings(bindings, backend.key)
@@ -99,23 +99,42 @@ def context(
         return None
     modules = _module_names(own, names)
     builtins = BuiltinNames(_functions(names))
+    rows, written = RowBuilder(backend.key, backend.xp), written_bases(own)
     shims: list[Shim] = []
     for binding in own:
         found = names[binding.view.name]
         kind = _builder(binding) if builder is ShimBuilder else builder  # (a fake calls no kernel)
         general = kind(binding, builtins, found, backend.xp, modules)
-        row = ufunc_row(binding, found.facts, found, backend.xp)
-        fast = () if row else _fast_shims(general, found.facts, fast_builder, backend.key)
         comment = fill_comment(binding.view.declaration)
-        forms = known_forms(general)
-        shims.append(Shim(forms, comment, general.head(found.general), tuple(general.statements()), fast, row))
+        row = rows.row(general, written[binding.base.name])
+        if row is not None:
+            shims.append(Shim(_gap(shims, row), comment, row))
+            continue
+        fast = _fast_shims(general, found.facts, backend.key)
+        kinds = view_kinds(binding, backend.key) if found.forms else ""
+        listed = ", is_list=True" if kinds and binding.view.schema.returns[0].type.is_list_like else ""
+        forms = f"{found.forms} = KnownViews({quoted(kinds)}{listed})" if kinds else ""
+        shims.append(
+            Shim(
+                "\n" if forms and not shims else "\n\n",
+                comment,
+                None,
+                forms,
+                general.head(found.general),
+                tuple(general.statements()),
+                fast,
+            )
+        )
     words = words_in(text for shim in shims for text in shim.texts())
-    dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
-    if dtypes:
-        words.add("plain_dtypes")
     if not any(isinstance(binding.kernel, Native | CudaKernel | Looped) for binding in own):
         words -= {MODULE, DEVICE_MODULE}
-    return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules, part)}
+    return {"backend": backend, "shims": shims, "imports": _imports(words, backend, modules, part)}
+
+
+def _gap(above: Sequence[Shim], row: KernelRow) -> str:
+    """Return the empty lines above a row: two around functions, none above a variant of what is above it."""
+    is_alone = bool(above) and above[-1].row is not None and not row.function
+    return ("" if row.is_variant else "\n") if is_alone else "\n" if not above and not row.function else "\n\n"
 
 
 def _builder(binding: Binding) -> type[ShimBuilder]:
@@ -137,41 +156,40 @@ def _has_loops(binding: Binding) -> bool:
 
 
 def _fast_shims(
-    general: ShimBuilder,
-    facts: DenseFacts | NativeFacts | LoopFacts | None,
-    builder: type[FastShimBuilder],
-    key: str,
+    general: ShimBuilder, facts: DenseFacts | NativeFacts | LoopFacts | None, key: str
 ) -> tuple[FastShim, ...]:
     match facts:
         case NativeFacts():
             return NativeFastBuilder(general, facts, key).shims()
         case LoopFacts():
             return LoopFastBuilder(general, facts, key).shims()
-        case DenseFacts():
-            return builder(general, facts, key).shims()
         case _:
             return ()
 
 
-def shim_names(bindings: Sequence[Binding], backend: Backend, metas: Mapping[str, MetaNames]) -> dict[str, ShimNames]:
+def shim_names(
+    bindings: Sequence[Binding], backend: Backend, metas: Mapping[str, MetaNames], *, is_trusted: bool
+) -> dict[str, ShimNames]:
     """Return the functions that the module has, by operator."""
     own = backend_bindings(bindings, backend.key)
-    namer = Namer((*RESERVED, *_DTYPES.values()))
+    namer = Namer(RESERVED)
     general = {binding.view.name: namer.claim(binding.view.stub) for binding in own}
     found = {}
     for binding in own:
         stub = general[binding.view.name]
         facts = None if backend.key == "Meta" else _facts(binding, backend)
-        known = known_facts(binding, backend.key)
-        has_arrays = facts is not None and facts.takes_plain_arrays and backend.has_plain_arrays
+        is_fast = facts is not None and (
+            not isinstance(facts, DenseFacts) or ufunc_values(binding, facts, backend.xp) is not None
+        )
+        has_arrays = is_fast and facts is not None and facts.takes_plain_arrays and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
             stub,
-            namer.claim(f"{stub}_dense") if facts is not None else "",
+            namer.claim(f"{stub}_dense") if is_fast else "",
             namer.claim(f"{stub}_arrays") if has_arrays else "",
             facts,
-            namer.claim(f"{stub}_forms") if known is not None or view_kinds(binding, backend.key) else "",
-            known,
+            namer.claim(f"{stub}_forms") if is_trusted and view_kinds(binding, backend.key) else "",
             metas.get(binding.view.name),
+            is_trusted,
         )
     return found
 

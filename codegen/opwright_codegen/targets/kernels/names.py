@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opwright_codegen.targets.kernels.dense import DenseFacts
-from opwright_codegen.targets.kernels.known_facts import KnownFacts
 from opwright_codegen.targets.kernels.loop_facts import LoopFacts
 from opwright_codegen.targets.kernels.metas import MetaNames
 from opwright_codegen.targets.native.facts import NativeFacts
@@ -14,26 +13,25 @@ __all__ = ["RESERVED", "ShimNames"]
 
 # What shims use beside their arguments.
 RESERVED = (
-    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownForms",
-    "KnownViews", "Layout", "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Plan", "Scalar",
-    "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module", "builtins", "cast_operands",
-    "complex", "cp", "dtypes", "error", "fake", "fake_kernel", "float", "int", "item", "known_result",
-    "made", "math", "metas", "name_kernel", "native", "native_cuda", "ndarray", "new_fake", "new_place", "new_result",
-    "new_results", "np", "number_of", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of",
-    "plans", "plans_of", "result", "results", "results_of", "rules", "target", "type", "ufunc_shim", "ufunc_shims",
-    "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
+    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownViews", "Layout",
+    "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError",
+    "ValueError", "_", "annotations", "array_module", "builtins", "complex", "cp", "cuda_kernel", "dtypes", "error",
+    "fake", "fake_kernel", "float", "inplace_variant", "int", "item", "kernel", "made", "math", "metas", "name_kernel",
+    "native", "native_cuda", "new_fake", "new_place", "new_result", "new_results", "np", "number_of", "out_variant",
+    "place", "place_of", "place_of_first", "plan", "plan_of", "plans", "plans_of", "result", "results", "results_of",
+    "rules", "target", "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class ShimNames:
-    """The functions of a backend's module that serve an operator; '' where there is none. `forms` holds known plans,
-    `meta` is the function that makes them."""
+    """The functions of a backend's module that serve an operator; '' where there is none. `forms` says what is known of
+    views, `meta` is the function that makes plans; `is_trusted` is the package."""
 
     general: str
     dense: str
     arrays: str
     facts: DenseFacts | NativeFacts | LoopFacts | None
     forms: str = ""
-    known: KnownFacts | None = None
     meta: MetaNames | None = None
+    is_trusted: bool = False

@@ -11,8 +11,6 @@ from opwright_codegen.formula.elementwise import operands_broadcast
 from opwright_codegen.formula.emit import Spelling, with_out
 from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import SchemaKind
-from opwright_codegen.targets.kernels.known import known_statements
-from opwright_codegen.targets.kernels.known_facts import is_own
 from opwright_codegen.targets.kernels.names import RESERVED, ShimNames
 from opwright_codegen.targets.kernels.spelled import spelled
 from opwright_codegen.targets.kernels.unplanned import direct_statements, view_statements
@@ -79,10 +77,11 @@ class ShimBuilder:
 
     @property
     def indent(self) -> int:
-        """Return the column of its statements: in a `try`, but for our own kernels, whose errors say what is wrong."""
+        """Return the column of its statements: in a `try`, but for functions of a trusted package, whose errors say
+        what is wrong."""
         match self.binding.kernel:
-            case Named(function):
-                return 4 if is_own(function.module) else 8
+            case Named():
+                return 4 if self.names.is_trusted else 8
             case _:
                 return 8
 
@@ -143,8 +142,6 @@ class ShimBuilder:
 
     def planned(self, meta: Plans) -> list[str]:
         """Return its body where a rule says what the results look like."""
-        if self.names.known is not None:
-            return known_statements(self, meta, self.names.known)
         outputs = len(self.schema.returns)
         statements = self.unwrapped()
         given = self.given()

@@ -11,35 +11,31 @@ from opwright_codegen.formula.elementwise import TRUTHS
 from opwright_codegen.formula.ufuncs import UFUNCS
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.kernels.dense import ALL_KINDS, DenseFacts
-from opwright_codegen.targets.kernels.names import ShimNames
-from opwright_codegen.views.layout import bracketed, quoted
+from opwright_codegen.views.layout import quoted
 
-__all__ = ["ufunc_row", "ufunc_text"]
+__all__ = ["ufunc_text", "ufunc_values"]
 
 # The kinds of arguments that the runtime has shims for (`opwright.dispatch.ufunc_shims`).
 _LETTERS = frozenset(("T", "TT", "TT1", "TN", "TN1"))
 
 
-def ufunc_row(binding: Binding, facts: object, names: ShimNames, xp: str) -> str:
-    """Return the line that makes the fast shims of a kernel that is one ufunc of its arguments in their order; nothing
-    for another kernel. NumPy's ufuncs say which dtypes they keep, so long as no number is among the operands."""
+def ufunc_values(binding: Binding, facts: object, xp: str) -> list[str] | None:
+    """Return the ufunc that a kernel is of its arguments in their order, the letters of these and the kinds of dtypes;
+    None for another kernel. NumPy's ufuncs say which dtypes they keep, so long as no number is among the operands."""
     if not isinstance(facts, DenseFacts) or facts.writes or not ufunc_text(binding, facts):
-        return ""
+        return None
     if facts.checks_result and (facts.scalars or binding.key != "CPU"):
-        return ""
+        return None
     arguments = [argument.name for argument in binding.view.schema.arguments]
     letters = "".join("T" if name in facts.operands else "N" if name in facts.scalars else "1" for name in arguments)
     match facts.formula:
         case Call(Attribute(_, ufunc), operands) if letters in _LETTERS:
             given = [each.name for each in operands if isinstance(each, Reference)]
         case _:
-            return ""
+            return None
     if given != arguments[: len(given)]:
-        return ""
-    values = [names.general, f"{xp}.{ufunc}", quoted(letters), quoted(facts.kinds or ALL_KINDS)]
-    if names.arrays:
-        return bracketed(f"{names.dense}, {names.arrays} = ufunc_shims(", values, ")")
-    return bracketed(f"{names.dense} = ufunc_shim(", [*values, f"DENSE_{binding.key}"], ")")
+        return None
+    return [f"{xp}.{ufunc}", quoted(letters), quoted(facts.kinds or ALL_KINDS)]
 
 
 def ufunc_text(binding: Binding, facts: object) -> str:

@@ -53,7 +53,10 @@ def parts_of(
                 name,
                 view.part(name),
                 own,
-                {key: shim_names(own, backend, metas) for key, backend in _BACKENDS.items()},
+                {
+                    key: shim_names(own, backend, metas, is_trusted=view.is_trusted)
+                    for key, backend in _BACKENDS.items()
+                },
                 metas,
                 [each for each in recordings if view.homes[_recorded(each)] == name],
                 [rule for rule in rules if view.homes[rule.views[0].name] == name],

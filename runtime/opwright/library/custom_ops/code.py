@@ -135,7 +135,7 @@ class FunctionKernel(Lazy):
         self, operator: Operator, function: Function, arrays: tuple[int, ...] = (), returns_arrays: bool = False
     ) -> None:
         self.loaded = None
-        self.is_composite = False
+        self.is_composite = self.is_trusted = False
         self._operator = operator
         self._function = function
         self._arrays = arrays

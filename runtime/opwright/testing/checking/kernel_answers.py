@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
@@ -11,12 +13,16 @@ import numpy as np
 
 from opwright.arrays.overlap import may_share
 from opwright.dispatch.kernel_forms import Lazy
+from opwright.dispatch.kernel_rows import Row
+from opwright.dispatch.row_shims import general_shim
+from opwright.dispatch.row_texts import is_expression
 from opwright.keys import DispatchKey
 from opwright.testing.checking.calls import Call, Operand
 from opwright.testing.checking.declared import Declared
 
 __all__ = ["shared_answers"]
 
+Seen = list[tuple[str, Operand, bool]]  # a kernel, what its answer lies in, and whether it is that itself
 _OURS: Final = ("numpy", "opwright", "opwright_kernels")  # whose kernels leave copies to the plan on purpose
 
 
@@ -25,12 +31,8 @@ def shared_answers(call: Call, declared: Declared) -> Iterator[str]:
     general = None if any(declared.returns) else _general(call)
     if general is None:
         return
-    seen: list[tuple[str, Operand, bool]] = []
-    watched = {
-        name: _Watched(value, call.operands, seen) if _is_of_project(value) else value
-        for name, value in general.__globals__.items()
-    }
-    FunctionType(general.__code__, watched, general.__name__, general.__defaults__)(*call.arguments)
+    seen: Seen = []
+    general(call.operands, seen)(*call.arguments)
     for kernel, operand, is_same in seen:
         what = f"{operand.name} itself" if is_same else f"an array in the memory of {operand.name}"
         yield (
@@ -40,8 +42,9 @@ def shared_answers(call: Call, declared: Declared) -> Iterator[str]:
         )
 
 
-def _general(call: Call) -> FunctionType | None:
-    """Return the generated function that calls the kernel, where all arrays are NumPy's and none is written."""
+def _general(call: Call) -> Callable[..., Callable[..., Any]] | None:
+    """Return what makes the operator's shim with functions of the project that note their answers, where all arrays are
+    NumPy's and none is written."""
     is_numpy = all(type(each.tensor.array) is np.ndarray for each in call.operands)
     if call.operator.signature.written or not is_numpy:
         return None
@@ -50,7 +53,25 @@ def _general(call: Call) -> FunctionType | None:
     if not isinstance(kernel, Lazy) or kernel.is_composite:
         return None
     found = getattr(importlib.import_module(kernel.module), kernel.general)
-    return found if isinstance(found, FunctionType) else None
+    if isinstance(found, Row):
+        return None if is_expression(found) else partial(_of_row, found)
+    return partial(_of_function, found) if isinstance(found, FunctionType) else None
+
+
+def _of_row(row: Row, operands: list[Operand], seen: Seen) -> Callable[..., Any]:
+    module = sys.modules.get(row.function.__module__)
+    if not _is_of_project(module):
+        return general_shim(row)
+    noting = _noting(f"{row.function.__module__}:{row.function.__name__}", row.function, operands, seen)
+    return general_shim(row.calling(noting))
+
+
+def _of_function(general: FunctionType, operands: list[Operand], seen: Seen) -> Callable[..., Any]:
+    watched = {
+        name: _Watched(value, operands, seen) if _is_of_project(value) else value
+        for name, value in general.__globals__.items()
+    }
+    return FunctionType(general.__code__, watched, general.__name__, general.__defaults__)
 
 
 def _is_of_project(value: object) -> bool:
@@ -60,23 +81,27 @@ def _is_of_project(value: object) -> bool:
 class _Watched:
     """A module whose functions note which operands their answers lie in."""
 
-    def __init__(self, module: ModuleType, operands: list[Operand], seen: list[tuple[str, Operand, bool]]) -> None:
+    def __init__(self, module: ModuleType, operands: list[Operand], seen: Seen) -> None:
         self._module = module
         self._operands = operands
         self._seen = seen
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._module, name)
-        is_kernel = isinstance(function, FunctionType)
-        return self._noting(f"{self._module.__name__}:{name}", function) if is_kernel else function
+        if not isinstance(function, FunctionType):
+            return function
+        return _noting(f"{self._module.__name__}:{name}", function, self._operands, self._seen)
 
-    def _noting(self, kernel: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*args: Any, **kwargs: Any) -> Any:
-            answer = function(*args, **kwargs)
-            for array in answer if isinstance(answer, tuple | list) else (answer,):
-                for operand in self._operands if isinstance(array, np.ndarray) else ():
-                    if array is operand.tensor.array or may_share(array, operand.tensor.array):
-                        self._seen.append((kernel, operand, array is operand.tensor.array))
-            return answer
 
-        return called
+def _noting(kernel: str, function: Callable[..., Any], operands: list[Operand], seen: Seen) -> Callable[..., Any]:
+    """Return the function, noting which operands its answers lie in."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        answer = function(*args, **kwargs)
+        for array in answer if isinstance(answer, tuple | list) else (answer,):
+            for operand in operands if isinstance(array, np.ndarray) else ():
+                if array is operand.tensor.array or may_share(array, operand.tensor.array):
+                    seen.append((kernel, operand, array is operand.tensor.array))
+        return answer
+
+    return called

@@ -22,7 +22,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
         (
             "hypotenuse_",
             "hypotenuse_",
-            "CPU+dense; ufunc hypot(0, 1) fc in place",
+            "CPU; ufunc hypot(0, 1) fc in place",
             ("metas", "hypotenuse_default"),
             "ADInplaceOrView",
         ),

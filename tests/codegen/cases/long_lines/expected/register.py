@@ -29,7 +29,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
             ("metas", "a_very_long_operator_name_that_leaves_little_room_default"),
             "ADInplaceOrView",
         ),
-        ("conditional", "conditional", "CPU+dense+arrays; CUDA+dense; metas"),
+        ("conditional", "conditional", "CPU; CUDA; metas"),
         ("another_operator", "another_operator", "CompositeExplicitAutograd"),
         ("third_of_several", "third_of_several", "CompositeExplicitAutograd"),
     ],
