@@ -51,11 +51,12 @@ ANNOTATED = {
 # The rooms that generated code runs on, which become a root of their own, and how many lines they may have.
 CORE = ("ground", "arrays", "plans", "rules", "tensors", "dispatch")
 CORE_MODULES = ("opwright.abi",)
-MOST_LINES_OF_THE_CORE = 13_000
+MOST_LINES_OF_THE_CORE = 12_900
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
     "opwright.abi -> opwright.inspection.kernel_sources",
     "opwright.arrays.devices -> opwright.backends.cuda_arrays",
+    "opwright.arrays.sizes -> opwright.symbolic.numbers",
     "opwright.dispatch -> opwright.inspection.table_calculator",
     "opwright.dispatch -> opwright.inspection.tables",
     "opwright.dispatch.compose -> opwright.backends.mixed_devices",

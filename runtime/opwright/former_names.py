@@ -51,6 +51,7 @@ _MOVED: Final = {
     ("arrays", "creation"): "dlpack",
     ("arrays", "backends"): "cuda_arrays registered_backends",
     ("arrays", "generators"): "generator twister",
+    ("arrays", "symbolic"): "numbers=symbolic_numbers",
     ("dispatch", "backends"): "mixed_devices numpy_fallback serving",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
     "out_variants schema table_calculator",
