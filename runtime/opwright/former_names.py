@@ -18,8 +18,7 @@ __all__ = ["current_name", "install"]
 
 # By package: what kept its name, then what got another one.
 _KEPT: Final = {
-    "arrays": "annotations cuda_arrays devices dlpack dtypes generator layouts overlap promotion size sizes storage "
-    "view_layouts",
+    "arrays": "annotations cuda_arrays devices dlpack dtypes generator layouts overlap promotion size sizes storage",
     "locks": "forks interrupts registry_lock",
     "names": "missing torch_alias",
     "plans": "forms kernel_errors operands",
@@ -31,6 +30,7 @@ _KEPT: Final = {
     "library": "custom_ops libraries schema_inference schema_tags",
 }
 _RENAMED: Final = {
+    "arrays.view_layouts": "view_layouts",
     "names.former_names": "former_names",
     "_schema": "dispatch.schema",
     "autograd.originals": "utils.originals",
@@ -61,8 +61,8 @@ _MOVED: Final = {
     ("tensors", "creation"): "checks construction factories",
 }
 _RULES: Final = (
-    "activations convolution dropout embedding indexing linear_algebra losses normalization padding random scattering "
-    "sorting upsampling windows"
+    "activations convolution dropout embedding indexing linear_algebra losses memory_formats normalization padding "
+    "random rearranging scattering sorting upsampling windows"
 )
 _ON: Final = {
     f"{package}.{former or name}": f"{room}.{name}"
