@@ -36,7 +36,7 @@ ROOMS = [
 GROUND = (
     "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "state",
 )  # fmt: skip
-BASE = ("former_names", "pytree", "tags", "types")
+BASE = ("former_names", "pytree", "tags", "types", "view_layouts")
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
 FACADE = ("", "__main__", "facade", "facade_stub", "fft", "linalg", "masked", "served", "signal", "special", "whole")
 LARGEST_CIRCLE = 10
@@ -51,11 +51,12 @@ ANNOTATED = {
 # The rooms that generated code runs on, which become a root of their own, and how many lines they may have.
 CORE = ("ground", "arrays", "plans", "rules", "tensors", "dispatch")
 CORE_MODULES = ("opwright.abi",)
-MOST_LINES_OF_THE_CORE = 13_000
+MOST_LINES_OF_THE_CORE = 12_500
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
     "opwright.abi -> opwright.inspection.kernel_sources",
     "opwright.arrays.devices -> opwright.backends.cuda_arrays",
+    "opwright.arrays.sizes -> opwright.symbolic.numbers",
     "opwright.dispatch -> opwright.inspection.table_calculator",
     "opwright.dispatch -> opwright.inspection.tables",
     "opwright.dispatch.compose -> opwright.backends.mixed_devices",

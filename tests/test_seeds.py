@@ -16,7 +16,7 @@ pytest_plugins = ["pytester"]
 GENERATORS = ("default_rng", "Random", "RandomState", "SystemRandom", "urandom")
 # Programs are given a seed when they are started, as their docstrings say.
 PROGRAMS = (
-    "runtime/arrays/test_generator.py",  # whose words are compared with NumPy's
+    "runtime/generators/test_generator.py",  # whose words are compared with NumPy's
     "runtime/core/fuzzed_kernels.py", "runtime/facade/first_imports.py", "runtime/locks/interrupted.py",
     "runtime/native/fuzzed_loops.py", "runtime/native/fuzzed_shims.py", "runtime/serialization/fuzzed_files.py",
     "fuzz_core.py", "codegen/hostile_formulas.py", "conformance/running_programs.py",

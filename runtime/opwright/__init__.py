@@ -41,23 +41,28 @@ _HOMES = {
         "contiguous_format=MemoryFormat.contiguous_format preserve_format=MemoryFormat.preserve_format "
         "strided=Layout.strided"
     ),
-    "generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "arrays.promotion": "can_cast promote_types result_type",
-    "backends.registered_backends": "register_backend",
     "arrays.size": "Size",
     "arrays.sizes": (
-        "SymBool SymFloat SymInt check check_is_size guard_or_false guard_or_true statically_known_true sym_float "
+        "check check_is_size guard_or_false guard_or_true statically_known_true sym_float "
         "sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum"
     ),
     "autograd": (
         "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad set_grad_enabled"
     ),
+    "backends.registered_backends": "register_backend",
     "batching.transform": "vmap",
+    "creation.checks": (  # private in PyTorch, too, and in nearly every fake kernel
+        "_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with "
+        "_check_type _check_value _check_with"
+    ),
+    "creation.construction": "as_tensor asarray from_dlpack from_numpy tensor",
     "dispatch.namespaces": "ops",
     "errors": (
         "ArgumentError AutogradError DataDependentOutputError DispatchError DynamicOutputShapeError FakeKernelError "
         "RegistrationError"
     ),
+    "generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "keys": "DispatchKey",
     "methods.functional": (  # in place of the operators' stubs, whose signatures are others
         "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul "
@@ -66,16 +71,12 @@ _HOMES = {
     "methods.indexing": "nonzero",
     "methods.low_rank": "pca_lowrank svd_lowrank",
     "methods.printing": "set_printoptions",
-    "utils.torch_alias": "as_torch",
     "random": "get_rng_state set_rng_state",
     "serialization": "load save",
+    "symbolic.numbers": "SymBool SymFloat SymInt",
     "tags": "Tag",
-    "creation.checks": (  # private in PyTorch, too, and in nearly every fake kernel
-        "_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with "
-        "_check_type _check_value _check_with"
-    ),
-    "creation.construction": "as_tensor asarray from_dlpack from_numpy tensor",
     "tensors.tensor": "Tensor is_tensor",
+    "utils.torch_alias": "as_torch",
 }  # fmt: skip
 # The modules that are names here.
 _MODULES = (

@@ -79,24 +79,13 @@ from opwright.arrays.formats import (
     Layout as Layout,
     MemoryFormat as MemoryFormat,
 )
-from opwright.generators.generator import (
-    Generator as Generator,
-    default_generator as default_generator,
-    initial_seed as initial_seed,
-    manual_seed as manual_seed,
-    seed as seed,
-)
 from opwright.arrays.promotion import (
     can_cast as can_cast,
     promote_types as promote_types,
     result_type as result_type,
 )
-from opwright.backends.registered_backends import register_backend as register_backend
 from opwright.arrays.size import Size as Size
 from opwright.arrays.sizes import (
-    SymBool as SymBool,
-    SymFloat as SymFloat,
-    SymInt as SymInt,
     check as check,
     check_is_size as check_is_size,
     guard_or_false as guard_or_false,
@@ -119,7 +108,27 @@ from opwright.autograd import (
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
+from opwright.backends.registered_backends import register_backend as register_backend
 from opwright.batching.transform import vmap as vmap
+from opwright.creation.checks import (
+    _assert as _assert,
+    _check as _check,
+    _check_index as _check_index,
+    _check_is_size as _check_is_size,
+    _check_not_implemented as _check_not_implemented,
+    _check_tensor_all as _check_tensor_all,
+    _check_tensor_all_with as _check_tensor_all_with,
+    _check_type as _check_type,
+    _check_value as _check_value,
+    _check_with as _check_with,
+)
+from opwright.creation.construction import (
+    as_tensor as as_tensor,
+    asarray as asarray,
+    from_dlpack as from_dlpack,
+    from_numpy as from_numpy,
+    tensor as tensor,
+)
 from opwright.dispatch.namespaces import ops as ops
 from opwright.errors import (
     ArgumentError as ArgumentError,
@@ -129,6 +138,13 @@ from opwright.errors import (
     DynamicOutputShapeError as DynamicOutputShapeError,
     FakeKernelError as FakeKernelError,
     RegistrationError as RegistrationError,
+)
+from opwright.generators.generator import (
+    Generator as Generator,
+    default_generator as default_generator,
+    initial_seed as initial_seed,
+    manual_seed as manual_seed,
+    seed as seed,
 )
 from opwright.keys import DispatchKey as DispatchKey
 from opwright.methods.functional import (
@@ -157,7 +173,6 @@ from opwright.methods.low_rank import (
     svd_lowrank as svd_lowrank,
 )
 from opwright.methods.printing import set_printoptions as set_printoptions
-from opwright.utils.torch_alias import as_torch as as_torch
 from opwright.random import (
     get_rng_state as get_rng_state,
     set_rng_state as set_rng_state,
@@ -166,30 +181,17 @@ from opwright.serialization import (
     load as load,
     save as save,
 )
+from opwright.symbolic.numbers import (
+    SymBool as SymBool,
+    SymFloat as SymFloat,
+    SymInt as SymInt,
+)
 from opwright.tags import Tag as Tag
-from opwright.creation.checks import (
-    _assert as _assert,
-    _check as _check,
-    _check_index as _check_index,
-    _check_is_size as _check_is_size,
-    _check_not_implemented as _check_not_implemented,
-    _check_tensor_all as _check_tensor_all,
-    _check_tensor_all_with as _check_tensor_all_with,
-    _check_type as _check_type,
-    _check_value as _check_value,
-    _check_with as _check_with,
-)
-from opwright.creation.construction import (
-    as_tensor as as_tensor,
-    asarray as asarray,
-    from_dlpack as from_dlpack,
-    from_numpy as from_numpy,
-    tensor as tensor,
-)
 from opwright.tensors.tensor import (
     Tensor as Tensor,
     is_tensor as is_tensor,
 )
+from opwright.utils.torch_alias import as_torch as as_torch
 import opwright_aten.ops as _operators
 from opwright_aten.ops import *  # type: ignore[assignment, no-redef]
 from opwright.methods.functional import (

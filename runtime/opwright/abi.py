@@ -17,7 +17,6 @@ from opwright.arrays.annotations import Scalar
 from opwright.arrays.devices import Device, is_array
 from opwright.arrays.dtypes import DType
 from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.arrays.sizes import SymBool, SymFloat, SymInt
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.forward_rules import ForwardRule, TangentFormula
 from opwright.dispatch.generated import Declarations, Overloaded, function_of, result_class, stub_of
@@ -96,6 +95,7 @@ if TYPE_CHECKING:
     from opwright.fake.results import fake, new_fake, place_of, place_of_first
     from opwright.generators.generator import Generator
     from opwright.plans.native import NativeLibrary
+    from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 
 VERSION: Final = 5
 _OLDEST: Final = 4  # of the packages that this module serves, too
@@ -136,6 +136,7 @@ _LATER: Final = {
     "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
     "opwright.cuda_kernels.launches": ("LaunchRule",),
     "opwright.plans.native": ("NativeLibrary",),
+    "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
 }  # fmt: skip
 # Names that packages of former versions import, and no template uses any more.
 _FORMER: Final = {

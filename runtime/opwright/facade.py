@@ -16,7 +16,7 @@ __all__ = ["CONSTANTS", "of_package", "places_of"]
 _PACKAGE: Final = "opwright"
 CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi")
 # The rooms that need neither ATen nor the methods of Tensor: their names load them alone.
-_ALONE: Final = ("arrays", "backends", "dispatch", "errors", "generators", "keys", "plugins", "tags")
+_ALONE: Final = ("arrays", "backends", "dispatch", "errors", "generators", "keys", "plugins", "symbolic", "tags")
 
 
 def of_package(homes: Mapping[str, str], modules: Iterable[str]) -> tuple[Callable[[str], Any], Callable[[], Any]]:

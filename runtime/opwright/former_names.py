@@ -19,8 +19,7 @@ __all__ = ["current_name", "install"]
 
 # By package: what kept its name, then what got another one.
 _KEPT: Final = {
-    "arrays": "annotations cuda_arrays devices dlpack dtypes generator layouts overlap promotion size sizes storage "
-    "view_layouts",
+    "arrays": "annotations cuda_arrays devices dlpack dtypes generator layouts overlap promotion size sizes storage",
     "locks": "forks interrupts registry_lock",
     "names": "missing torch_alias",
     "plans": "forms kernel_errors operands",
@@ -32,6 +31,7 @@ _KEPT: Final = {
     "library": "custom_ops libraries schema_inference schema_tags",
 }
 _RENAMED: Final = {
+    "arrays.view_layouts": "view_layouts",
     "names.former_names": "former_names",
     "_schema": "dispatch.schema",
     "autograd.originals": "utils.originals",
@@ -53,6 +53,7 @@ _MOVED: Final = {
     ("arrays", "creation"): "dlpack",
     ("arrays", "backends"): "cuda_arrays registered_backends",
     ("arrays", "generators"): "generator twister",
+    ("arrays", "symbolic"): "numbers=symbolic_numbers",
     ("dispatch", "backends"): "mixed_devices numpy_fallback serving",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
     "out_variants schema table_calculator",
@@ -62,8 +63,8 @@ _MOVED: Final = {
     ("tensors", "creation"): "checks construction factories",
 }
 _RULES: Final = (
-    "activations convolution dropout embedding indexing linear_algebra losses normalization padding random scattering "
-    "sorting upsampling windows"
+    "activations convolution dropout embedding indexing linear_algebra losses memory_formats normalization padding "
+    "random rearranging scattering sorting upsampling windows"
 )
 _ON: Final = {
     f"{package}.{former or name}": f"{room}.{name}"

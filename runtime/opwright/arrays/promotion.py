@@ -29,10 +29,10 @@ from opwright.arrays.dtypes import (
     uint32,
     uint64,
 )
-from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic
+from opwright.arrays.sizes import Symbolic, SymbolicBool, SymbolicInt, is_symbolic
 
 # The types of numbers as operands.
-NUMBERS = (int, float, bool, complex, SymInt, SymFloat, SymBool)
+NUMBERS = (int, float, bool, complex, Symbolic)
 # The smallest signed integers that hold all of an unsigned dtype's.
 _SIGNED_ABOVE = {uint8: int16, uint16: int32, uint32: int64}
 _promoted: dict[tuple[DType, DType], DType] = {}
@@ -99,7 +99,9 @@ def castable(source: DType, target: DType) -> bool:
 def scalar_dtype(value: Any) -> DType:
     """Return the dtype of a number as an operand: int64 (uint64 from 2**63), the default dtype, its complex partner."""
     if is_symbolic(value):
-        return bool_ if isinstance(value, SymBool) else int64 if isinstance(value, SymInt) else get_default_dtype()
+        if isinstance(value, SymbolicBool):
+            return bool_
+        return int64 if isinstance(value, SymbolicInt) else get_default_dtype()
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):

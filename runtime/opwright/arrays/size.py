@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex, overload
 
 from opwright.arrays.layouts import count
-from opwright.arrays.sizes import SymInt
+from opwright.arrays.sizes import SymbolicInt
 from opwright.core import SizeBase, fast
 
 __all__ = ["Size", "size_of"]
@@ -61,7 +61,7 @@ size_of: Final = tuple.__new__
 
 
 def _checked(position: int, size: Any) -> int:
-    if type(size) is int or isinstance(size, SymInt):
+    if type(size) is int or isinstance(size, SymbolicInt):
         return size  # type: ignore[return-value]  # a symbolic size behaves as an int
     if isinstance(size, (float, complex, str)):
         raise _no_size(position, size)

@@ -6,15 +6,66 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
-from opwright.arrays.symbolic_numbers import Symbolic, SymBool, SymFloat, SymInt, binary
+from opwright.names.late_imports import import_late
+from opwright.names.missing import missing_attribute
 
 __all__ = [
-    "SymBool", "SymFloat", "SymInt", "at_least_one", "check", "check_is_size", "from_front", "guard_or_false",
-    "guard_or_true", "holds", "is_number", "is_place", "is_symbolic", "larger", "smaller", "statically_known_true",
-    "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
+    "INTS", "Symbolic", "SymbolicBool", "SymbolicFloat", "SymbolicInt", "at_least_one", "binary", "check",
+    "check_is_size", "from_front", "guard_or_false", "guard_or_true", "holds", "is_number", "is_place", "is_symbolic",
+    "larger", "smaller", "statically_known_true", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
+    "sym_sqrt", "sym_sum",
 ]  # fmt: skip
+# Types of an int, known or symbolic: SymInt is one of them once there are any.
+INTS: Final[set[type]] = {int}
+
+
+class Symbolic:
+    """The base of symbolic numbers (`opwright.symbolic.numbers`): an expression that a ShapeEnv owns, `env`."""
+
+    __slots__ = ()
+    env: Any
+    memo: dict[Any, Any]
+    origin: Any
+
+
+class SymbolicInt(Symbolic):
+    """The base of SymInt."""
+
+    __slots__ = ()
+
+
+class SymbolicFloat(Symbolic):
+    """The base of SymFloat."""
+
+    __slots__ = ()
+
+    def __trunc__(self) -> Any:
+        raise NotImplementedError
+
+
+class SymbolicBool(Symbolic):
+    """The base of SymBool."""
+
+    __slots__ = ()
+
+    def __invert__(self) -> Any:
+        raise NotImplementedError
+
+
+def binary(name: str) -> Callable[[Any, Any], Any]:
+    """Return a method that looks a known result up, and has the environment find the others."""
+
+    def method(self: Any, other: Any) -> Any:
+        try:
+            # The type is part of the key: 2, 2.0 and True are one key to a dict.
+            return self.memo[name, self, other, type(other)]
+        except (KeyError, TypeError):
+            pass
+        return self.env.apply(name, self, other)
+
+    return method
 
 
 def is_symbolic(value: object) -> bool:
@@ -24,7 +75,7 @@ def is_symbolic(value: object) -> bool:
 
 def is_number(value: object) -> bool:
     """Whether the value is a Python number."""
-    return isinstance(value, int | float | complex | Symbolic)
+    return isinstance(value, (int, float, complex, Symbolic))
 
 
 # Questions
@@ -34,7 +85,7 @@ def guard_or_false(condition: Any) -> bool:
     """Return the condition's truth, by a guard if need be; False where only data could tell."""
     if type(condition) is bool:
         return condition
-    if isinstance(condition, SymBool):
+    if isinstance(condition, SymbolicBool):
         known: bool | None = condition.env.truth(condition)
         return known is True
     return bool(condition)
@@ -44,7 +95,7 @@ def guard_or_true(condition: Any) -> bool:
     """Return the condition's truth, by a guard if need be; True where only data could tell."""
     if type(condition) is bool:
         return condition
-    if isinstance(condition, SymBool):
+    if isinstance(condition, SymbolicBool):
         known: bool | None = condition.env.truth(condition)
         return known is not False
     return bool(condition)
@@ -52,7 +103,7 @@ def guard_or_true(condition: Any) -> bool:
 
 def statically_known_true(condition: Any) -> bool:
     """Whether the condition holds for all values that its symbols can have. Records no guard."""
-    if isinstance(condition, SymBool):
+    if isinstance(condition, SymbolicBool):
         known: bool | None = condition.env.decide(condition)
         return known is True
     return bool(condition)
@@ -63,7 +114,7 @@ def check(condition: Any, message: str | Callable[[], str] = "") -> None:
 
     Where only data could tell, it is taken to hold from here on, and kept among the environment's deferred assertions.
     """
-    if isinstance(condition, SymBool):
+    if isinstance(condition, SymbolicBool):
         condition.env.expect(condition, message)
     elif not condition:
         raise_failed(condition, message)
@@ -73,7 +124,7 @@ def holds(condition: Any) -> bool:
     """Whether the condition holds; where only data could tell it is taken to hold, as by `check`."""
     if type(condition) is bool:
         return condition
-    if isinstance(condition, SymBool):
+    if isinstance(condition, SymbolicBool):
         if not guard_or_true(condition):
             return False
         check(condition)
@@ -109,7 +160,7 @@ def at_least_one(size: Any) -> Any:
 def larger(a: Any, b: Any) -> Any:
     """Return the larger number: one of the two, by a guard if need be; `sym_max` where only data could tell."""
     condition = a > b
-    if not isinstance(condition, SymBool):
+    if not isinstance(condition, SymbolicBool):
         return a if condition else b
     known = condition.env.truth(condition)
     return sym_max(a, b) if known is None else a if known else b
@@ -118,7 +169,7 @@ def larger(a: Any, b: Any) -> Any:
 def smaller(a: Any, b: Any) -> Any:
     """Return the smaller number: one of the two, by a guard if need be; `sym_min` where only data could tell."""
     condition = a < b
-    if not isinstance(condition, SymBool):
+    if not isinstance(condition, SymbolicBool):
         return a if condition else b
     known = condition.env.truth(condition)
     return sym_min(a, b) if known is None else a if known else b
@@ -127,7 +178,7 @@ def smaller(a: Any, b: Any) -> Any:
 def from_front(index: Any, size: Any) -> Any:
     """Return an index of a dimension counted from the front; where only data tells its sign, an expression of both."""
     is_negative = index < 0
-    if not isinstance(is_negative, SymBool):
+    if not isinstance(is_negative, SymbolicBool):
         return index + size if is_negative else index
     known = is_negative.env.truth(is_negative)
     return sym_ite(is_negative, index + size, index) if known is None else index + size if known else index
@@ -160,28 +211,30 @@ def _plain_extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 def sym_not(condition: Any) -> Any:
     """Return the condition negated."""
-    return ~condition if isinstance(condition, SymBool) else not condition
+    return ~condition if isinstance(condition, SymbolicBool) else not condition
 
 
 def sym_ite(condition: Any, then: Any, otherwise: Any) -> Any:
     """Return `then` if the condition holds, else `otherwise`, without a branch; both of one type."""
-    if isinstance(condition, SymBool):
+    if isinstance(condition, SymbolicBool):
         return condition.env.choose(condition, then, otherwise)
     return then if condition else otherwise
 
 
 def sym_int(value: Any) -> Any:
     """Return the number as an int, cut off towards zero."""
-    if isinstance(value, SymFloat):
+    if isinstance(value, SymbolicFloat):
         return value.__trunc__()
-    return sym_ite(value, 1, 0) if isinstance(value, SymBool) else value if isinstance(value, SymInt) else int(value)
+    if isinstance(value, SymbolicBool):
+        return sym_ite(value, 1, 0)
+    return value if isinstance(value, SymbolicInt) else int(value)
 
 
 def sym_float(value: Any) -> Any:
     """Return the number as a float."""
-    if isinstance(value, SymFloat):
+    if isinstance(value, SymbolicFloat):
         return value
-    return value.env.apply_unary("float", value) if isinstance(value, (SymInt, SymBool)) else float(value)
+    return value.env.apply_unary("float", value) if isinstance(value, (SymbolicInt, SymbolicBool)) else float(value)
 
 
 def sym_sqrt(value: Any) -> Any:
@@ -192,3 +245,9 @@ def sym_sqrt(value: Any) -> Any:
 def sym_sum(values: Iterable[Any]) -> Any:
     """Return the sum of many numbers."""
     return functools.reduce(operator.add, values, 0)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("SymBool", "SymFloat", "SymInt"):  # they were defined here
+        return getattr(import_late("opwright.symbolic.numbers"), name)
+    raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)

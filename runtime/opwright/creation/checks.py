@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from opwright.arrays.dtypes import bool_, dtype_name
-from opwright.arrays.sizes import SymBool, check, guard_or_true
+from opwright.arrays.sizes import check, guard_or_true
+from opwright.symbolic.numbers import SymBool
 from opwright.tensors.tensor import Tensor
 
 __all__ = [

@@ -7,7 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.core import Core, core
+from opwright.dispatch.kernel_forms import Registration as Registration
 from opwright.dispatch.kernel_forms import fallthrough_kernel
+from opwright.dispatch.operator import Operator as Operator
+from opwright.dispatch.operator import find_operator as find_operator
+from opwright.dispatch.packets import Packet as Packet
 from opwright.dispatch.precedence import Entry
 from opwright.dispatch.registry import registry as _registry  # `dispatch.registry` is the module
 from opwright.keys import DispatchKey, KeySet

@@ -20,7 +20,7 @@ from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import CANONICAL, DType, as_dtype
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.arrays.size import Size
-from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic, sym_float
+from opwright.arrays.sizes import INTS, SymbolicBool, SymbolicFloat, SymbolicInt, is_symbolic, sym_float
 from opwright.names.late_imports import import_late
 from opwright.tensors.tensor import Tensor
 
@@ -28,9 +28,6 @@ __all__ = [
     "INTS", "Convert", "Mismatch", "base_type", "converter", "is_bool_list", "is_dtype", "is_float_list", "is_int_list",
     "is_scalar_list", "is_tensor_like", "plain_type",
 ]  # fmt: skip
-
-# Types of an int, known or symbolic.
-INTS: Final = frozenset((int, SymInt))
 
 Convert = Callable[[Any], Any]
 # `(a!)` behind a type, and `!` alone; `(int)` alone is a tuple, and `Future(int)` a type.
@@ -161,15 +158,15 @@ def _to_int(value: Any) -> int:
 
 
 def _to_sym_int(value: Any) -> Any:
-    return value if type(value) is SymInt else _to_int(value)
+    return value if isinstance(value, SymbolicInt) else _to_int(value)
 
 
 def _to_sym_float(value: Any) -> Any:
-    return sym_float(value) if type(value) in (SymFloat, SymInt) else _to_float(value)
+    return sym_float(value) if isinstance(value, SymbolicFloat | SymbolicInt) else _to_float(value)
 
 
 def _to_sym_bool(value: Any) -> Any:
-    return value if type(value) is SymBool else _to_bool(value)
+    return value if isinstance(value, SymbolicBool) else _to_bool(value)
 
 
 def _to_float(value: Any) -> float:
@@ -188,7 +185,8 @@ def _to_float(value: Any) -> float:
 def _to_complex(value: Any) -> complex:
     if isinstance(value, Tensor | np.ndarray):
         value = _one_element(value)
-    if not isinstance(value, complex | float | int | np.number | np.bool_ | SymInt | SymFloat):
+    is_taken = isinstance(value, complex | float | int | np.number | np.bool_ | SymbolicInt | SymbolicFloat)
+    if not is_taken:
         raise Mismatch
     return complex(value)
 

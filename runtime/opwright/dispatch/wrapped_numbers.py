@@ -12,7 +12,7 @@ import numpy as np
 
 from opwright.arrays.dtypes import DType, wrapped_scalar
 from opwright.arrays.promotion import result_type
-from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_number
+from opwright.arrays.sizes import SymbolicBool, SymbolicFloat, SymbolicInt, is_number
 from opwright.dispatch.conversion import converter
 from opwright.hooks import hooks
 from opwright.keys import META
@@ -78,7 +78,8 @@ def _wrapped(number: complex, common: DType, tensors: list[Any]) -> np.ndarray[A
 
 def _as_plain(number: Any, tensors: list[Any]) -> Any:
     """Return the value of a symbolic number; beside tensors without data, any value of its type."""
-    kind = {SymInt: int, SymFloat: float, SymBool: bool}.get(type(number))
+    kinds: dict[type, type] = {SymbolicInt: int, SymbolicFloat: float, SymbolicBool: bool}
+    kind = next((kind for base, kind in kinds.items() if isinstance(number, base)), None)
     if kind is None:
         return number
     return kind(0) if any(isinstance(each, Tensor) and each.keys & META for each in tensors) else kind(number)

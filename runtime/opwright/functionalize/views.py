@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.arrays.formats import MemoryFormat
 from opwright.arrays.layouts import span
 from opwright.arrays.sizes import statically_known_true
-from opwright.arrays.view_layouts import view_strides
 from opwright.dispatch.aten import aten
 from opwright.functionalize.memory import Layout
 from opwright.tensors.tensor import Tensor
+from opwright.view_layouts import view_strides
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator

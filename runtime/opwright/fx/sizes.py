@@ -9,10 +9,11 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.arrays.sizes import SymBool, SymFloat, SymInt, sym_float, sym_ite, sym_max, sym_min, sym_not, sym_sqrt
+from opwright.arrays.sizes import sym_float, sym_ite, sym_max, sym_min, sym_not, sym_sqrt
 from opwright.dispatch.namespaces import ops
 from opwright.fx.graph import Graph
 from opwright.fx.node import Node
+from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["FUNCTIONS", "Sizes"]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import INTEGRAL, as_dtype, int64
 from opwright.arrays.size import Size
-from opwright.arrays.sizes import SymInt
 from opwright.dispatch.aten import aten
+from opwright.symbolic.numbers import SymInt
 from opwright.tensors.tensor import Tensor, install_methods
 
 __all__ = [

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from opwright.rules.joining import *  # noqa: F403
     from opwright.rules.pointwise import *  # noqa: F403
     from opwright.rules.products import *  # noqa: F403
-    from opwright.rules.rearranging import *  # noqa: F403
     from opwright.rules.reductions import *  # noqa: F403
     from opwright_kernels.rules import *  # noqa: F403
 
@@ -29,8 +28,6 @@ _PARTS: Final = {
     "pointwise": "clamped complex_of divided masked membership pointwise pointwise_with polygamma power_of_number "
     "power_to_number same_dtypes scaled where",
     "products": "added_outer added_product cross distances gufunc trace",
-    "rearranging": "block_diagonal channels_from_pixels diagonal_overlaid flipped narrowed pixels_from_channels "
-    "repeated rolled rotated selection_overlaid shuffled slice_overlaid triangle triangle_indices with_diagonal",
     "reductions": "norm reduce scan",
 }
 _HOMES: Final = {"Plan": "opwright.plans.plan"} | {

@@ -12,7 +12,7 @@ from opwright.arrays.devices import Device, as_device
 from opwright.arrays.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, opmath, to_complex
 from opwright.arrays.layouts import contiguous_strides
 from opwright.arrays.promotion import result_type, scalar_dtype
-from opwright.arrays.sizes import SymInt, holds, is_symbolic
+from opwright.arrays.sizes import SymbolicInt, holds, is_symbolic
 from opwright.plans.forms import Form, Forms
 from opwright.plans.operands import (
     NUMBERS,
@@ -131,7 +131,7 @@ def sized(size: int | Sequence[int], *operands: Any, dtype: object = None, accep
     given. `accepts` lists the kinds of it that are served, as for `pointwise`. Other arguments of the operator reach
     the kernel as they are. Raises RuntimeError for a negative size, DispatchError for a dtype that is not accepted.
     """
-    shape = (size,) if isinstance(size, int | SymInt) else tuple(size)
+    shape = (size,) if isinstance(size, int | SymbolicInt) else tuple(size)
     key = (
         shape,
         dtype,
@@ -174,7 +174,7 @@ def arange(start: complex, end: complex, step: complex, *, dtype: object = None,
     if isinstance(start, complex) or isinstance(end, complex) or isinstance(step, complex):
         raise RuntimeError("arange: expected real numbers for start, end and step")
     given = start, end, step
-    is_whole = all(isinstance(each, (int, SymInt)) for each in given)
+    is_whole = all(isinstance(each, (int, SymbolicInt)) for each in given)
     if dtype is None and is_whole:
         dtype = int64
     if not all(is_symbolic(each) or math.isfinite(each) for each in (start, end)):

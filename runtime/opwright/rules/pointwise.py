@@ -65,7 +65,7 @@ def pointwise(
             key += (operand.shape, operand.strides, operand.dtype)
         elif cls is int:
             key.append(operand < 2**63)
-        elif operand is not None and cls not in NUMBERS:
+        elif operand is not None and not isinstance(operand, NUMBERS):
             key += (operand.shape, operand.strides, operand.dtype)
     found = tuple(key)
     form = _known.get(found)

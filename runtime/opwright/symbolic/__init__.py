@@ -1,16 +1,13 @@
 """Symbolic sizes: a ShapeEnv makes symbols for the sizes of inputs, records the guards that branches on them need, and
 tells what holds for all sizes.
 
-The numbers themselves, and the questions to ask of sizes, are in `opwright.arrays.sizes` and under `opwright`. sympy is
-imported when the first ShapeEnv is made.
+The numbers themselves are in `numbers` and under `opwright`, and the questions to ask of sizes in
+`opwright.arrays.sizes`. sympy is imported when the first ShapeEnv is made.
 """
 
 from typing import TYPE_CHECKING
 
 from opwright.arrays.sizes import (
-    SymBool,
-    SymFloat,
-    SymInt,
     check,
     check_is_size,
     guard_or_false,
@@ -30,6 +27,7 @@ from opwright.names.packages import names_of_parts
 
 if TYPE_CHECKING:
     from opwright.symbolic.locations import Location
+    from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
     from opwright.symbolic.shape_env import DeferredAssertion, Guard, ShapeEnv
 
 __all__ = [
@@ -57,4 +55,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = names_of_parts(__name__, __all__, "locations", "shape_env")
+    __getattr__, __dir__ = names_of_parts(__name__, __all__, "numbers", "locations", "shape_env")

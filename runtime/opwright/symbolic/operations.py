@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.arrays.sizes import SymBool, SymFloat, SymInt
 from opwright.symbolic import arithmetic, expressions, integers, relations
 from opwright.symbolic.arithmetic import COMPARISONS, ON_BITS, OPERATIONS
 from opwright.symbolic.evaluation import FUNCTIONS
 from opwright.symbolic.expressions import Expr, constant, is_constant, value_of
 from opwright.symbolic.knowledge import Knowledge
+from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 
 if TYPE_CHECKING:
     from opwright.symbolic.shape_env import ShapeEnv

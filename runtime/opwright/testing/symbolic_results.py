@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays.sizes import SymBool, SymFloat, SymInt, is_symbolic
+from opwright.arrays.sizes import is_symbolic
 from opwright.symbolic import ShapeEnv
+from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright.tensors.tensor import Tensor
 
 

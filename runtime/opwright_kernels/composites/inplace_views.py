@@ -10,7 +10,7 @@ from opwright.arrays.storage import become_view
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.autograd.recording import leave_graph
 from opwright.autograd.saved import note_detached
-from opwright.rules.memory_formats import suggests_channels_last
+from opwright_kernels.rules.memory_formats import suggests_channels_last
 
 Operand = Any  # a Tensor
 

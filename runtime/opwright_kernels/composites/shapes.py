@@ -9,7 +9,7 @@ import opwright
 from opwright.arrays import layouts
 from opwright.arrays.dtypes import COMPLEX, as_dtype, int64
 from opwright.arrays.sizes import holds
-from opwright.arrays.view_layouts import infer_size
+from opwright.view_layouts import infer_size
 
 Operand = Any  # a Tensor
 

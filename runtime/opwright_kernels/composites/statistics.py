@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import truediv
 from typing import Any
 
 import opwright
@@ -188,7 +189,7 @@ def cumulative_trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
     dim = layouts.wrap_dim(dim, len(y.shape))
     _check_integrable(y, x)
     if isinstance(x, NUMBERS):
-        return aten.cumsum(aten.mul(_between_neighbours(aten.add, y, dim), x / 2.0), dim)
+        return aten.cumsum(aten.mul(_between_neighbours(aten.add, y, dim), truediv(x, 2.0)), dim)
     return aten.div(aten.cumsum(_areas(y, x, dim), dim), 2.0)
 
 

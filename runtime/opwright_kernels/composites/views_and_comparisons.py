@@ -16,10 +16,10 @@ from opwright.arrays.dtypes import INEXACT, as_dtype, bool_
 from opwright.arrays.sizes import check, from_front, guard_or_false, holds
 from opwright.arrays.storage import as_strided as stride_storage
 from opwright.arrays.storage import resize, storage_of, with_own_version, without_base
-from opwright.arrays.view_layouts import infer_size, view_strides
 from opwright.dispatch.aten import aten
 from opwright.keys import ODD
 from opwright.tensors.tensor import wrap, wrap_view
+from opwright.view_layouts import infer_size, view_strides
 from opwright_kernels.plain import arrays_of
 
 Operand = Any  # a Tensor

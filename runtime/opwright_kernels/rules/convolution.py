@@ -13,7 +13,7 @@ from opwright.arrays.sizes import holds
 from opwright.plans.forms import Form, Forms
 from opwright.plans.operands import check_accepted
 from opwright.plans.plan import Plan
-from opwright.rules.memory_formats import suggests_channels_last
+from opwright_kernels.rules.memory_formats import suggests_channels_last
 from opwright_kernels.rules.windows import check_at_least, per_dimension, window_count
 
 _convolved = Forms()

@@ -14,7 +14,7 @@ from opwright.arrays.sizes import holds
 from opwright.plans.forms import Form
 from opwright.plans.operands import check_accepted, check_number, kept_strides_of
 from opwright.plans.plan import Plan
-from opwright.rules.memory_formats import suggested_strides
+from opwright_kernels.rules.memory_formats import suggested_strides
 
 
 def padded(self: Any, pad: Sequence[int], *, value: complex = 0) -> Plan:

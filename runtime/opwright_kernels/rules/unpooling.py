@@ -12,7 +12,7 @@ from opwright.arrays.sizes import holds
 from opwright.plans.forms import Form
 from opwright.plans.operands import check_accepted
 from opwright.plans.plan import Plan
-from opwright.rules.memory_formats import suggested_strides
+from opwright_kernels.rules.memory_formats import suggested_strides
 from opwright_kernels.rules.windows import check_at_least, check_image
 
 

@@ -10,7 +10,7 @@ from opwright.arrays.sizes import guard_or_false, holds
 from opwright.plans.forms import Form
 from opwright.plans.operands import check_accepted
 from opwright.plans.plan import Plan
-from opwright.rules.memory_formats import suggested_strides
+from opwright_kernels.rules.memory_formats import suggested_strides
 
 
 def upsample(self: Images, ndim: Spatial, output_size: Sequence[int], accepts: str = "floating") -> Plan:

@@ -16,7 +16,7 @@ from opwright.arrays.sizes import holds
 from opwright.plans.forms import Form, Forms
 from opwright.plans.operands import check_accepted
 from opwright.plans.plan import Plan
-from opwright.rules.memory_formats import suggested_strides
+from opwright_kernels.rules.memory_formats import suggested_strides
 
 _pooled = Forms()
 

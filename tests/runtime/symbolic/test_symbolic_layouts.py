@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from opwright.arrays import layouts
 from opwright.arrays.layouts import Shape
-from opwright.arrays.view_layouts import infer_size, view_strides
 from opwright.symbolic import ShapeEnv, SymInt, sym_max
+from opwright.view_layouts import infer_size, view_strides
 
 ShapeEnv()  # imports sympy, which would count for the first example's time
 

@@ -15,8 +15,9 @@ from typing import Any, Final
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from opwright.arrays.symbolic_numbers import Symbolic, SymBool, SymFloat, SymInt
+from opwright.arrays.sizes import Symbolic
 from opwright.errors import GuardOnDataDependentError
+from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 
 __all__ = ["Sizes"]
 

@@ -9,23 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["SymBool", "SymFloat", "SymInt", "Symbolic", "binary"]
+from opwright.arrays.sizes import INTS, SymbolicBool, SymbolicFloat, SymbolicInt, binary
 
-Operation = Callable[[Any, Any], Any]
-
-
-def binary(name: str) -> Operation:
-    """Return a method that looks a known result up, and has the environment find the others."""
-
-    def method(self: Any, other: Any) -> Any:
-        try:
-            # The type is part of the key: 2, 2.0 and True are one key to a dict.
-            return self.memo[name, self, other, type(other)]
-        except (KeyError, TypeError):
-            pass
-        return self.env.apply(name, self, other)
-
-    return method
+__all__ = ["SymBool", "SymFloat", "SymInt"]
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
@@ -39,7 +25,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
     return method
 
 
-class Symbolic:
+class _Expression:
     """The common part of symbolic numbers: an expression, its value where there are hints, and the environment of both.
 
     Two equal expressions are one object, whose hash is the object's. Expressions that become equal later (a guard says
@@ -87,7 +73,7 @@ class Symbolic:
     __ne__ = binary("ne")
 
 
-class _Number(Symbolic):
+class _Number(_Expression):
     """The operators of numbers, as which conditions serve too."""
 
     __slots__ = ()
@@ -128,7 +114,7 @@ class _Number(Symbolic):
         return condition if type(condition) is bool else self.env.branch(condition)
 
 
-class SymInt(_Number):
+class SymInt(_Number, SymbolicInt):
     """An int whose value depends on the sizes of inputs. `hint` is its value for the inputs at hand, None where only
     data tells.
 
@@ -155,7 +141,7 @@ class SymInt(_Number):
         return self
 
 
-class SymFloat(_Number):
+class SymFloat(_Number, SymbolicFloat):
     """A float whose value depends on the sizes of inputs; see SymInt."""
 
     __slots__ = ()
@@ -177,7 +163,7 @@ class SymFloat(_Number):
         return self.env.apply_unary("round", self)
 
 
-class SymBool(_Number):
+class SymBool(_Number, SymbolicBool):
     """A condition on symbolic numbers. `bool()` decides it, by a guard if it must; `& | ~` combine conditions, and in
     arithmetic they are 0 or 1."""
 
@@ -200,3 +186,6 @@ class SymBool(_Number):
         return int(self.__bool__())
 
     __index__ = __int__
+
+
+INTS.add(SymInt)

@@ -12,12 +12,12 @@ from opwright.arrays.dtypes import as_dtype
 from opwright.arrays.layouts import Shape
 from opwright.arrays.promotion import result_type
 from opwright.arrays.sizes import from_front, holds, is_place
-from opwright.arrays.view_layouts import diagonal_length, slice_bounds
 from opwright.plans.forms import Form
 from opwright.plans.operands import kept_strides
 from opwright.plans.plan import Plan
 from opwright.rules.factories import empty
-from opwright.rules.memory_formats import suggested_strides
+from opwright.view_layouts import diagonal_length, slice_bounds
+from opwright_kernels.rules.memory_formats import suggested_strides
 
 
 def flipped(self: Along, dims: Dims) -> Plan:
