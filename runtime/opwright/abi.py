@@ -31,7 +31,7 @@ from opwright.dispatch.parts import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
 from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
-from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD
+from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA
 from opwright.places import where_declared
 from opwright.plans.alike import alike
 from opwright.plans.known import KnownForms, KnownViews
@@ -54,34 +54,25 @@ from opwright.tensors.wrapping import wrap, wrap_view
 if TYPE_CHECKING:
     from opwright import rules
     from opwright.amp.wrappers import autocast_wrapper
+    from opwright.autograd.fields import (
+        kept_argument,
+        kept_counts,
+        kept_numel,
+        kept_result_value,
+        kept_shape,
+        kept_storage_offset,
+        kept_stride,
+        kept_value,
+        recorded_if,
+        saved_result,
+        saved_tensor,
+    )  # fmt: skip
     from opwright.autograd.forward import or_zeros, sum_terms
-    from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence, split_edges
+    from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, split_edges
     from opwright.autograd.quick import adjoint_of, conjugate_of, expanded, reshaped, swapped, turned, zeros_for
-    from opwright.autograd.recorders import records
-    from opwright.autograd.recording import (
-        Kernel,
-        check_inplace,
-        check_no_gradient,
-        edges_of,
-        move_history,
-        not_implemented,
-        record,
-        record_several,
-        refuse_recording,
-    )
-    from opwright.autograd.refreshing import rebase_history
-    from opwright.autograd.saved import (
-        Saved,
-        save,
-        save_all,
-        save_optional,
-        save_original,
-        save_result,
-        save_results,
-        unpack,
-        unpack_all,
-        unpack_optional,
-    )
+    from opwright.autograd.recorders import inplace_recorder, out_recorder, recorder
+    from opwright.autograd.recording import not_implemented, refuse_recording
+    from opwright.autograd.saved import unpack, unpack_all, unpack_optional
     from opwright.batching.along import Along, Everything
     from opwright.batching.families import Elementwise
     from opwright.batching.hand import ByHand
@@ -111,21 +102,18 @@ _LATER: Final = {
     "opwright.batching.products": ("Product", "Reducing"),
     "opwright.batching.tables": ("Family",),
     "opwright.amp.wrappers": ("autocast_wrapper",),
+    "opwright.autograd.fields": (
+        "kept_argument", "kept_counts", "kept_numel", "kept_result_value", "kept_shape", "kept_storage_offset",
+        "kept_stride", "kept_value", "recorded_if", "saved_result", "saved_tensor",
+    ),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
     "opwright.autograd.quick": (
         "adjoint_of", "conjugate_of", "expanded", "reshaped", "swapped", "turned", "zeros_for",
     ),
-    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
-    "opwright.autograd.refreshing": ("rebase_history",),
-    "opwright.autograd.recording": (
-        "Kernel", "check_inplace", "check_no_gradient", "edges_of", "move_history",
-        "not_implemented", "record", "record_several", "refuse_recording",
-    ),
-    "opwright.autograd.recorders": ("records",),
-    "opwright.autograd.saved": (
-        "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "save_results", "unpack",
-        "unpack_all", "unpack_optional",
-    ),
+    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "split_edges"),
+    "opwright.autograd.recording": ("not_implemented", "refuse_recording"),
+    "opwright.autograd.recorders": ("inplace_recorder", "out_recorder", "recorder"),
+    "opwright.autograd.saved": ("unpack", "unpack_all", "unpack_optional"),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
@@ -139,32 +127,53 @@ _LATER: Final = {
 # Names that packages of former versions import, and no template uses any more.
 _FORMER: Final = {
     "opwright.arrays.storage": ("storage_of",),
-    "opwright.autograd.recording": ("check_writable", "increment_version"),
-    "opwright.autograd.refreshing": ("mark_view", "mark_views"),
+    "opwright.autograd.former_recorders": ("records",),
+    "opwright.autograd.nodes": ("next_sequence",),
+    "opwright.autograd.recording": (
+        "Kernel",
+        "check_inplace",
+        "check_no_gradient",
+        "check_writable",
+        "edges_of",
+        "increment_version",
+        "move_history",
+        "record",
+        "record_several",
+    ),
+    "opwright.autograd.refreshing": ("mark_view", "mark_views", "rebase_history"),
+    "opwright.autograd.saved": (
+        "Saved",
+        "save",
+        "save_all",
+        "save_optional",
+        "save_original",
+        "save_result",
+        "save_results",
+    ),
     "opwright.fake.results": ("fake_like",),
-    "opwright.keys": ("ADINPLACEORVIEW", "WRITE_BITS"),
+    "opwright.keys": ("ADINPLACEORVIEW", "GRAD", "WRITE_BITS"),
 }
 _FORMER_HOMES: Final = {name: module for module, names in _FORMER.items() for name in names}
 _HOMES: Final = {name: module for module, names in _LATER.items() for name in names}
 _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwright.rules"}  # whole ones
 
 __all__ = [
-    "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "Along", "ByHand", "CudaHostKernel",
+    "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "INTS", "NOT_GIVEN", "VERSION", "Along", "ByHand", "CudaHostKernel",
     "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter", "DType", "Declarations", "Device", "Edge",
-    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownForms", "KnownViews",
+    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "KnownForms", "KnownViews",
     "LaunchRule", "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Plan",
-    "Product", "Recorded", "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt",
-    "TangentFormula", "Tensor", "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper",
-    "cast_operands", "check_inplace", "check_no_gradient", "conjugate_of", "copy_written", "dtypes", "edges_of",
-    "expanded", "fake", "fake_kernel", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some",
-    "function_of", "functions_of", "gradients_of", "install", "install_methods", "is_array", "is_dtype", "is_int_list",
-    "known_result", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
-    "next_sequence", "not_implemented", "number_of", "or_zeros", "place_of", "place_of_first", "plain_dtypes",
-    "plan_of", "plans_of", "rebase_history", "record", "record_several", "records", "refuse_recording", "reshaped",
-    "result_class", "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result",
-    "save_results", "split_edges", "stub_of", "sum_terms", "swapped", "turned", "ufunc_shim", "ufunc_shims", "unpack",
-    "unpack_all", "unpack_optional", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
-    "write_out", "write_outs", "write_self", "zeros_for",
+    "Product", "Recorded", "RecordedSeveral", "Reducing", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula",
+    "Tensor", "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper", "cast_operands",
+    "conjugate_of", "copy_written", "dtypes", "expanded", "fake", "fake_kernel", "find0", "find1", "find2", "find3",
+    "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of", "inplace_recorder",
+    "install", "install_methods", "is_array", "is_dtype", "is_int_list", "kept_argument", "kept_counts",
+    "kept_numel", "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value",
+    "known_result", "name_kernel", "new_fake", "new_place", "new_result", "new_results", "not_implemented", "number_of",
+    "or_zeros", "out_recorder", "place_of", "place_of_first", "plain_dtypes", "plan_of", "plans_of", "recorded_if",
+    "recorder", "refuse_recording", "reshaped", "result_class", "results_of", "rules", "saved_result", "saved_tensor",
+    "split_edges", "stub_of", "sum_terms", "swapped", "turned", "ufunc_shim", "ufunc_shims", "unpack", "unpack_all",
+    "unpack_optional", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out",
+    "write_outs", "write_self", "zeros_for",
 ]  # fmt: skip
 
 
