@@ -29,6 +29,7 @@ from opwright.autograd.recording import (
 from opwright.autograd.recording_plans import RecordingPlan, fill
 from opwright.autograd.refreshing import rebase_history
 from opwright.autograd.straight_inplace import straight_inplace
+from opwright.autograd.straight_lists import straight_list_recorder
 from opwright.autograd.straight_recorders import straight_recorder
 from opwright.core import fast
 
@@ -74,7 +75,8 @@ def out_recorder(node: NodeType) -> Recorder:
 def _functional(node: NodeType, operator: Operator, below: Kernel) -> Kernel:
     plan = RecordingPlan(node, operator)
     kept = plan.common()
-    kernel = (None if kept is None else straight_recorder(kept, below)) or _general(plan, below)
+    kernel = straight_list_recorder(plan, below) if kept is None else straight_recorder(kept, below)
+    kernel = kernel or _general(plan, below)
     savings = None if fast is None else plan.savings(fast.MOST_SAVED)
     if savings is None:
         return kernel

@@ -122,13 +122,16 @@ class RecordingPlan:
         """Return the function that finds the edges of the operands among arguments."""
         operands = self.node.operands
         kinds = [self.tensors[position] for position in operands]
+        is_plain = not any(any(kind[1:]) for kind in kinds)
         match operands:
-            case (first,) if not any(kinds[0][1:]):
+            case (first,) if is_plain:
                 return lambda args: (args[first].edge,)
-            case (first, second) if not any(any(kind[1:]) for kind in kinds):
+            case (first, second) if is_plain:
                 return lambda args: (args[first].edge, args[second].edge)
-            case (first, second, third) if not any(any(kind[1:]) for kind in kinds):
+            case (first, second, third) if is_plain:
                 return lambda args: (args[first].edge, args[second].edge, args[third].edge)
+            case (first,) if not kinds[0].is_optional:  # a list
+                return lambda args: edges_of(args[first])
         if not any(kind.is_list for kind in kinds):
             return lambda args: edges_of([args[position] for position in operands])
         return lambda args: tuple([edge for kind in kinds for edge in _edges(kind, args[kind.position])])
