@@ -5,7 +5,7 @@
 
 #include "node.h"
 
-/* `opwright.autograd.recorders` has the numbers. */
+/* `opwright.autograd.fields` has the numbers. */
 enum SaveKind {
     SAVE_VALUE = 0,  /* an argument as it is */
     SAVE_TENSOR = 1, /* an argument that is a Tensor or None, with the version of its memory */

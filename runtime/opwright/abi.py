@@ -27,7 +27,7 @@ from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet
 from opwright.dispatch.parts import functions_of, install_methods
 from opwright.dispatch.parts import install as _install
-from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD
+from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA
 from opwright.names.late_imports import import_late
 from opwright.places import where_declared
 from opwright.plans.alike import alike
@@ -48,34 +48,25 @@ from opwright.tensors.wrapping import wrap, wrap_view
 if TYPE_CHECKING:
     from opwright import rules
     from opwright.amp.wrappers import autocast_wrapper
+    from opwright.autograd.fields import (
+        kept_argument,
+        kept_counts,
+        kept_numel,
+        kept_result_value,
+        kept_shape,
+        kept_storage_offset,
+        kept_stride,
+        kept_value,
+        recorded_if,
+        saved_result,
+        saved_tensor,
+    )  # fmt: skip
     from opwright.autograd.forward import or_zeros, sum_terms
-    from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence, split_edges
+    from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, split_edges
     from opwright.autograd.quick import adjoint_of, conjugate_of, expanded, reshaped, swapped, turned, zeros_for
-    from opwright.autograd.recorders import records
-    from opwright.autograd.recording import (
-        Kernel,
-        check_inplace,
-        check_no_gradient,
-        edges_of,
-        move_history,
-        not_implemented,
-        record,
-        record_several,
-        refuse_recording,
-    )
-    from opwright.autograd.refreshing import rebase_history
-    from opwright.autograd.saved import (
-        Saved,
-        save,
-        save_all,
-        save_optional,
-        save_original,
-        save_result,
-        save_results,
-        unpack,
-        unpack_all,
-        unpack_optional,
-    )
+    from opwright.autograd.recorders import inplace_recorder, out_recorder, recorder
+    from opwright.autograd.recording import not_implemented, refuse_recording
+    from opwright.autograd.saved import unpack, unpack_all, unpack_optional
     from opwright.batching.along import Along, Everything
     from opwright.batching.families import Elementwise
     from opwright.batching.hand import ByHand
@@ -102,39 +93,34 @@ _OLDEST: Final = 4  # of the packages that this module serves, too
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
+    "opwright.amp.wrappers": ("autocast_wrapper",),
+    "opwright.autograd.fields": (
+        "kept_argument", "kept_counts", "kept_numel", "kept_result_value", "kept_shape", "kept_storage_offset",
+        "kept_stride", "kept_value", "recorded_if", "saved_result", "saved_tensor",
+    ),
+    "opwright.autograd.forward": ("or_zeros", "sum_terms"),
+    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "split_edges"),
+    "opwright.autograd.quick": ("adjoint_of", "conjugate_of", "expanded", "reshaped", "swapped", "turned", "zeros_for"),
+    "opwright.autograd.recorders": ("inplace_recorder", "out_recorder", "recorder"),
+    "opwright.autograd.recording": ("not_implemented", "refuse_recording"),
+    "opwright.autograd.saved": ("unpack", "unpack_all", "unpack_optional"),
     "opwright.batching.along": ("Along", "Everything"),
     "opwright.batching.families": ("Elementwise",),
     "opwright.batching.hand": ("ByHand",),
     "opwright.batching.leading": ("Folded", "Leading"),
     "opwright.batching.products": ("Product", "Reducing"),
     "opwright.batching.tables": ("Family",),
-    "opwright.amp.wrappers": ("autocast_wrapper",),
-    "opwright.autograd.forward": ("or_zeros", "sum_terms"),
-    "opwright.autograd.quick": (
-        "adjoint_of", "conjugate_of", "expanded", "reshaped", "swapped", "turned", "zeros_for",
-    ),
-    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
-    "opwright.autograd.refreshing": ("rebase_history",),
-    "opwright.autograd.recording": (
-        "Kernel", "check_inplace", "check_no_gradient", "edges_of", "move_history",
-        "not_implemented", "record", "record_several", "refuse_recording",
-    ),
-    "opwright.autograd.recorders": ("records",),
-    "opwright.autograd.saved": (
-        "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "save_results", "unpack",
-        "unpack_all", "unpack_optional",
-    ),
-    "opwright.generators.generator": ("Generator",),
+    "opwright.cuda_kernels.kernels": ("CudaHostKernel", "CudaKernel"),
+    "opwright.cuda_kernels.launches": ("LaunchRule",),
+    "opwright.cuda_kernels.loops": ("CudaLoop",),
+    "opwright.cuda_kernels.sources": ("CudaSource",),
+    "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
     "opwright.dispatch.returns": ("as_tuple", "number_of"),
     "opwright.dispatch.variants": ("copy_written", "write_out", "write_outs", "write_self"),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
-    "opwright.cuda_kernels.kernels": ("CudaHostKernel", "CudaKernel"),
-    "opwright.cuda_kernels.loops": ("CudaLoop",),
-    "opwright.cuda_kernels.sources": ("CudaSource",),
-    "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
-    "opwright.cuda_kernels.launches": ("LaunchRule",),
+    "opwright.generators.generator": ("Generator",),
     "opwright.plans.native": ("NativeLibrary",),
     "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
 }  # fmt: skip
@@ -142,11 +128,32 @@ _LATER: Final = {
 _FORMER: Final = {
     "opwright.arrays.dtypes": ("plain_dtypes",),
     "opwright.arrays.storage": ("storage_of",),
-    "opwright.autograd.recording": ("check_writable", "increment_version"),
-    "opwright.autograd.refreshing": ("mark_view", "mark_views"),
+    "opwright.autograd.former_recorders": ("records",),
+    "opwright.autograd.nodes": ("next_sequence",),
+    "opwright.autograd.recording": (
+        "Kernel",
+        "check_inplace",
+        "check_no_gradient",
+        "check_writable",
+        "edges_of",
+        "increment_version",
+        "move_history",
+        "record",
+        "record_several",
+    ),
+    "opwright.autograd.refreshing": ("mark_view", "mark_views", "rebase_history"),
+    "opwright.autograd.saved": (
+        "Saved",
+        "save",
+        "save_all",
+        "save_optional",
+        "save_original",
+        "save_result",
+        "save_results",
+    ),
     "opwright.dispatch.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
     "opwright.fake.results": ("fake_like",),
-    "opwright.keys": ("ADINPLACEORVIEW", "WRITE_BITS"),
+    "opwright.keys": ("ADINPLACEORVIEW", "GRAD", "WRITE_BITS"),
     "opwright.plans.known": ("KnownForms",),
     "opwright.plans.plan": ("cast_operands",),
     "opwright.plans.writing": ("Plan",),
@@ -157,19 +164,19 @@ _HOMES: Final = {name: module for module, names in _LATER.items() for name in na
 _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwright.rules"}  # whole ones
 
 __all__ = [
-    "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "Along", "ByHand", "CudaHostKernel",
+    "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "INTS", "NOT_GIVEN", "VERSION", "Along", "ByHand", "CudaHostKernel",
     "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter", "DType", "Declarations", "Device", "Edge",
-    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "Kernel", "KnownViews", "LaunchRule",
-    "Layout", "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded",
-    "RecordedSeveral", "Reducing", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
-    "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper", "check_inplace",
-    "check_no_gradient", "conjugate_of", "copy_written", "cuda_kernel", "dtypes", "edges_of", "expanded", "fake",
-    "fake_kernel", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of",
-    "functions_of", "gradients_of", "inplace_variant", "install", "install_methods", "is_array", "is_dtype",
-    "is_int_list", "kernel", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
-    "next_sequence", "not_implemented", "number_of", "or_zeros", "out_variant", "place_of", "place_of_first", "plan_of",
-    "plans_of", "rebase_history", "record", "record_several", "records", "refuse_recording", "reshaped", "result_class",
-    "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
+    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "KnownViews", "LaunchRule", "Layout",
+    "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded",
+    "RecordedSeveral", "Reducing", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
+    "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper", "conjugate_of",
+    "copy_written", "cuda_kernel", "dtypes", "expanded", "fake", "fake_kernel", "find0", "find1", "find2", "find3",
+    "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of", "inplace_recorder",
+    "inplace_variant", "install", "install_methods", "is_array", "is_dtype", "is_int_list", "kept_argument",
+    "kept_counts", "kept_numel", "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value",
+    "kernel", "name_kernel", "new_fake", "new_place", "new_result", "new_results", "not_implemented", "number_of",
+    "or_zeros", "out_recorder", "out_variant", "place_of", "place_of_first", "plan_of", "plans_of", "recorded_if",
+    "recorder", "refuse_recording", "reshaped", "result_class", "results_of", "rules", "saved_result", "saved_tensor",
     "split_edges", "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional",
     "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
     "write_self", "zeros_for",

@@ -173,7 +173,6 @@ def _of_parts(
     parts: Sequence[Part], gradients: KernelModules, call_types: Callable[[], calls.CallTypes]
 ) -> Iterator[_File]:
     """Yield the files that each part has."""
-    on_cpu = {name: shim for part in parts for name, shim in part.shims["CPU"].items()}
     for part in parts:
         view, bindings = part.view, part.bindings
         contexts: tuple[tuple[str, str, _Context], ...] = (
@@ -190,7 +189,7 @@ def _of_parts(
             (
                 f"{autograd.FOLDER}/*.py",
                 autograd.TEMPLATE,
-                partial(autograd.context, view, part.recordings, gradients, on_cpu),
+                partial(autograd.context, view, part.recordings, gradients),
             ),
             (f"{autocast.FOLDER}/*.py", autocast.TEMPLATE, partial(autocast.context, view)),
             (f"{forward.FOLDER}/*.py", forward.TEMPLATE, partial(forward.context, view, part.rules, gradients)),

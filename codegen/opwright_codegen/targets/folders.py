@@ -26,7 +26,7 @@ leaves what it does not know to `NAME`.
     "composites": "Kernels that are expressions over other operators.",
     "batching": "Families of batching rules; `RULES` says which operator belongs to which.",
     "autocast": "How regions of autocast cast the tensors of operators.",
-    "autograd": "What records calls for a backward pass: a Node class for each differentiable operator, and wrappers.",
+    "autograd": "What records calls for a backward pass: a Node class for each differentiable operator, and rows.",
     "forward": "Tangents of results, from forward formulas; `RULES` says which operator they serve.",
     "native": "Kernels in CUDA, as Python calls them: `cuda`.",
 }

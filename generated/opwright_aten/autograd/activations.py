@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Generator,
-    Kernel,
     Recorded,
-    Saved,
-    Tensor,
-    check_inplace,
-    rebase_history,
-    record,
-    records,
+    inplace_recorder,
+    kept_argument,
+    out_recorder,
+    recorder,
     refuse_recording,
-    save,
-    save_original,
+    saved_result,
+    saved_tensor,
     unpack,
 )
 from opwright_kernels.gradients import nn as nn_gradients
@@ -28,11 +24,9 @@ from .. import ops
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
-class CeluBackward0(Recorded):
-    __slots__ = ("alpha", "self")
-    self: Saved
-    alpha: Any
-    saved = ("self",)
+class CeluBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    alpha = kept_argument(1)
     formulas = ("nn_gradients.elu_backward(grad, self, alpha, 1, 1 / alpha)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -40,47 +34,17 @@ class CeluBackward0(Recorded):
         return (nn_gradients.elu_backward(grad, self_, self.alpha, 1, 1 / self.alpha),)
 
 
-# celu(Tensor self, Scalar alpha=1.0) -> Tensor
-@records(CeluBackward0, (0,), "self = save(0)", "alpha = 1")
-def celu_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, alpha: Any) -> Tensor:
-        result = below(self, alpha)
-        node = CeluBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.alpha = alpha
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
-def celu_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = CeluBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.alpha = alpha
-        rebase_history(below(self, alpha), node)
-        return self
-
-    return kernel
-
-
-# celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
-celu_out = refuse_recording("celu", 0, 2)
+celu_default = recorder(CeluBackward0)
+celu_ = inplace_recorder(CeluBackward0)
+celu_out = out_recorder(CeluBackward0)
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
-class EluBackward0(Recorded):
-    __slots__ = ("alpha", "input_scale", "scale", "self")
-    self: Saved
-    alpha: Any
-    scale: Any
-    input_scale: Any
-    saved = ("self",)
+class EluBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    alpha = kept_argument(1)
+    scale = kept_argument(2)
+    input_scale = kept_argument(3)
     formulas = ("nn_gradients.elu_backward(grad, self, alpha, scale, input_scale)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -88,49 +52,15 @@ class EluBackward0(Recorded):
         return (nn_gradients.elu_backward(grad, self_, self.alpha, self.scale, self.input_scale),)
 
 
-# elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
-@records(EluBackward0, (0,), "self = save(0)", "alpha = 1", "scale = 2", "input_scale = 3")
-def elu_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-        result = below(self, alpha, scale, input_scale)
-        node = EluBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.alpha = alpha
-        node.scale = scale
-        node.input_scale = input_scale
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
-def elu_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-        check_inplace(self)
-        node = EluBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.alpha = alpha
-        node.scale = scale
-        node.input_scale = input_scale
-        rebase_history(below(self, alpha, scale, input_scale), node)
-        return self
-
-    return kernel
-
-
-# elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
-elu_out = refuse_recording("elu", 0, 4)
+elu_default = recorder(EluBackward0)
+elu_ = inplace_recorder(EluBackward0)
+elu_out = out_recorder(EluBackward0)
 
 
 # glu(Tensor self, int dim=-1) -> Tensor
-class GluBackward0(Recorded):
-    __slots__ = ("dim", "self")
-    self: Saved
-    dim: int
-    saved = ("self",)
+class GluBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
     formulas = ("nn_gradients.glu_backward(grad, self, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -138,238 +68,86 @@ class GluBackward0(Recorded):
         return (nn_gradients.glu_backward(grad, self_, self.dim),)
 
 
-# glu(Tensor self, int dim=-1) -> Tensor
-@records(GluBackward0, (0,), "self = save(0)", "dim = 1")
-def glu_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        result = below(self, dim)
-        node = GluBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)
-glu_out = refuse_recording("glu", 0, 2)
+glu_default = recorder(GluBackward0)
+glu_out = out_recorder(GluBackward0)
 
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
-class HardshrinkBackward0(Recorded):
-    __slots__ = ("lambd", "self")
-    self: Saved
-    lambd: Any
-    saved = ("self",)
+class HardshrinkBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    lambd = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.pointwise._where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
 
 
-# hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
-@records(HardshrinkBackward0, (0,), "self = save(0)", "lambd = 1")
-def hardshrink_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, lambd: Any) -> Tensor:
-        result = below(self, lambd)
-        node = HardshrinkBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.lambd = lambd
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
-hardshrink_out = refuse_recording("hardshrink", 0, 2)
+hardshrink_default = recorder(HardshrinkBackward0)
+hardshrink_out = out_recorder(HardshrinkBackward0)
 
 
 # hardsigmoid(Tensor self) -> Tensor
-class HardsigmoidBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class HardsigmoidBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.pointwise._where((self_ > -3) & (self_ < 3), grad / 6, 0),)
 
 
-# hardsigmoid(Tensor self) -> Tensor
-@records(HardsigmoidBackward0, (0,), "self = save(0)")
-def hardsigmoid_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = HardsigmoidBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
-def hardsigmoid_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = HardsigmoidBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-hardsigmoid_out = refuse_recording("hardsigmoid", 0, 1)
+hardsigmoid_default = recorder(HardsigmoidBackward0)
+hardsigmoid_ = inplace_recorder(HardsigmoidBackward0)
+hardsigmoid_out = out_recorder(HardsigmoidBackward0)
 
 
 # hardswish(Tensor self) -> Tensor
-class HardswishBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class HardswishBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.pointwise._where(self_ <= -3, 0, ops.pointwise._where(self_ < 3, grad * (self_ / 3 + 0.5), grad)),)
 
 
-# hardswish(Tensor self) -> Tensor
-@records(HardswishBackward0, (0,), "self = save(0)")
-def hardswish_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = HardswishBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# hardswish_(Tensor(a!) self) -> Tensor(a!)
-def hardswish_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = HardswishBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-hardswish_out = refuse_recording("hardswish", 0, 1)
+hardswish_default = recorder(HardswishBackward0)
+hardswish_ = inplace_recorder(HardswishBackward0)
+hardswish_out = out_recorder(HardswishBackward0)
 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
-class HardtanhBackward0(Recorded):
-    __slots__ = ("max_val", "min_val", "self")
-    self: Saved
-    min_val: Any
-    max_val: Any
-    saved = ("self",)
+class HardtanhBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    min_val = kept_argument(1)
+    max_val = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.pointwise._where((self_ <= self.min_val) | (self_ >= self.max_val), 0, grad),)
 
 
-# hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
-@records(HardtanhBackward0, (0,), "self = save(0)", "min_val = 1", "max_val = 2")
-def hardtanh_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-        result = below(self, min_val, max_val)
-        node = HardtanhBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.min_val = min_val
-        node.max_val = max_val
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
-def hardtanh_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-        check_inplace(self)
-        node = HardtanhBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.min_val = min_val
-        node.max_val = max_val
-        rebase_history(below(self, min_val, max_val), node)
-        return self
-
-    return kernel
-
-
-# hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
-hardtanh_out = refuse_recording("hardtanh", 0, 3)
+hardtanh_default = recorder(HardtanhBackward0)
+hardtanh_ = inplace_recorder(HardtanhBackward0)
+hardtanh_out = out_recorder(HardtanhBackward0)
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
-class LeakyReluBackward0(Recorded):
-    __slots__ = ("negative_slope", "self")
-    self: Saved
-    negative_slope: Any
-    saved = ("self",)
+class LeakyReluBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    negative_slope = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.pointwise._where(self_ > 0, grad, grad * self.negative_slope),)
 
 
-# leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
-@records(LeakyReluBackward0, (0,), "self = save(0)", "negative_slope = 1")
-def leaky_relu_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, negative_slope: Any) -> Tensor:
-        result = below(self, negative_slope)
-        node = LeakyReluBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.negative_slope = negative_slope
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
-def leaky_relu_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, negative_slope: Any) -> Tensor:
-        check_inplace(self)
-        node = LeakyReluBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.negative_slope = negative_slope
-        rebase_history(below(self, negative_slope), node)
-        return self
-
-    return kernel
-
-
-# leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
-leaky_relu_out = refuse_recording("leaky_relu", 0, 2)
+leaky_relu_default = recorder(LeakyReluBackward0)
+leaky_relu_ = inplace_recorder(LeakyReluBackward0)
+leaky_relu_out = out_recorder(LeakyReluBackward0)
 
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
-class LogSigmoidBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class LogSigmoidBackward0(Recorded, operands=(0,), results=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * (-self).sigmoid()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -377,29 +155,13 @@ class LogSigmoidBackward0(Recorded):
         return (grad * (-self_).sigmoid(),)
 
 
-# log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
-@records(LogSigmoidBackward0, (0,), "self = save(0)", output=0)
-def log_sigmoid_forward_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor) -> tuple[Tensor, Tensor]:
-        output, buffer = below(self)
-        node = LogSigmoidBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(output, node)
-        return output, buffer
-
-    return kernel
-
-
-# log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
-log_sigmoid_forward_output = refuse_recording("log_sigmoid_forward", 0, 1, 2)
+log_sigmoid_forward_default = recorder(LogSigmoidBackward0)
+log_sigmoid_forward_output = out_recorder(LogSigmoidBackward0)
 
 
 # mish(Tensor self) -> Tensor
-class MishBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class MishBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * nn_gradients.mish_derivative(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -407,43 +169,15 @@ class MishBackward0(Recorded):
         return (grad * nn_gradients.mish_derivative(self_),)
 
 
-# mish(Tensor self) -> Tensor
-@records(MishBackward0, (0,), "self = save(0)")
-def mish_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = MishBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# mish_(Tensor(a!) self) -> Tensor(a!)
-def mish_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = MishBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-mish_out = refuse_recording("mish", 0, 1)
+mish_default = recorder(MishBackward0)
+mish_ = inplace_recorder(MishBackward0)
+mish_out = out_recorder(MishBackward0)
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
-class PreluKernelBackward0(Recorded):
-    __slots__ = ("self", "weight")
-    self: Saved
-    weight: Saved
-    saved = ("self", "weight")
+class PreluKernelBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    weight = saved_tensor(1, needed_by=(0,))
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, weight_edge = self.edges if edges is None else edges
@@ -459,31 +193,17 @@ class PreluKernelBackward0(Recorded):
         return grad_self, grad_weight
 
 
-# _prelu_kernel(Tensor self, Tensor weight) -> Tensor
-@records(PreluKernelBackward0, (0, 1), "self = save(0)", "weight = save(1) for 0")
-def _prelu_kernel(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, weight: Tensor) -> Tensor:
-        result = below(self, weight)
-        node = PreluKernelBackward0()
-        node.edges = (self.edge, weight.edge)
-        node.self = save(self)
-        node.weight = save(weight) if self.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
+_prelu_kernel = recorder(PreluKernelBackward0)
 
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
-class RreluWithNoiseBackward0(Recorded):
-    __slots__ = ("lower", "noise_out", "self", "training", "upper")
-    training: bool
-    self: Saved
-    lower: Any
-    upper: Any
-    noise_out: Saved
-    saved = ("self", "noise_out")
+class RreluWithNoiseBackward0(Recorded, operands=(0,), results=(0,)):
+    training = kept_argument(4)
+    self = saved_tensor(0)
+    lower = kept_argument(2)
+    upper = kept_argument(3)
+    noise_out = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -495,48 +215,12 @@ class RreluWithNoiseBackward0(Recorded):
         )
 
 
-# rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
-#     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
-@records(
-    RreluWithNoiseBackward0,
-    (0,),
-    "training = 4",
-    "self = save(0)",
-    "lower = 2",
-    "upper = 3",
-    "noise_out = other(1)",
-    output=0,
-)
-def rrelu_with_noise_functional(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        noise: Tensor,
-        lower: Any,
-        upper: Any,
-        training: bool,
-        generator: Generator | None,
-    ) -> tuple[Tensor, Tensor]:
-        if self.edge is None:
-            return below(self, noise, lower, upper, training, generator)
-        result0, noise_out = below(self, noise, lower, upper, training, generator)
-        node = RreluWithNoiseBackward0()
-        node.edges = (self.edge,)
-        node.training = training
-        node.self = save(self)
-        node.lower = lower
-        node.upper = upper
-        record(result0, node)
-        node.noise_out = save(noise_out)
-        return result0, noise_out
-
-    return kernel
+rrelu_with_noise_functional = recorder(RreluWithNoiseBackward0)
 
 
 # silu(Tensor self) -> Tensor
-class SiluBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class SiluBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("nn_gradients.silu_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -544,107 +228,44 @@ class SiluBackward0(Recorded):
         return (nn_gradients.silu_backward(grad, self_),)
 
 
-# silu(Tensor self) -> Tensor
-@records(SiluBackward0, (0,), "self = save(0)")
-def silu_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SiluBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# silu_(Tensor(a!) self) -> Tensor(a!)
-def silu_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = SiluBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-silu_out = refuse_recording("silu", 0, 1)
+silu_default = recorder(SiluBackward0)
+silu_ = inplace_recorder(SiluBackward0)
+silu_out = out_recorder(SiluBackward0)
 
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
-class SoftplusBackward0(Recorded):
-    __slots__ = ("beta", "self", "threshold")
-    self: Saved
-    beta: Any
-    threshold: Any
-    saved = ("self",)
+class SoftplusBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    beta = kept_argument(1)
+    threshold = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.pointwise._where(self_ * self.beta > self.threshold, grad, grad * (self_ * self.beta).sigmoid()),)
 
 
-# softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
-@records(SoftplusBackward0, (0,), "self = save(0)", "beta = 1", "threshold = 2")
-def softplus_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, beta: Any, threshold: Any) -> Tensor:
-        result = below(self, beta, threshold)
-        node = SoftplusBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.beta = beta
-        node.threshold = threshold
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
-softplus_out = refuse_recording("softplus", 0, 3)
+softplus_default = recorder(SoftplusBackward0)
+softplus_out = out_recorder(SoftplusBackward0)
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
-class SoftshrinkBackward0(Recorded):
-    __slots__ = ("lambd", "self")
-    self: Saved
-    lambd: Any
-    saved = ("self",)
+class SoftshrinkBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    lambd = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.pointwise._where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
 
 
-# softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
-@records(SoftshrinkBackward0, (0,), "self = save(0)", "lambd = 1")
-def softshrink_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, lambd: Any) -> Tensor:
-        result = below(self, lambd)
-        node = SoftshrinkBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.lambd = lambd
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
-softshrink_out = refuse_recording("softshrink", 0, 2)
+softshrink_default = recorder(SoftshrinkBackward0)
+softshrink_out = out_recorder(SoftshrinkBackward0)
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
-class ThresholdBackward0(Recorded):
-    __slots__ = ("self", "threshold")
-    self: Saved
-    threshold: Any
-    saved = ("self",)
+class ThresholdBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    threshold = kept_argument(1)
     formulas = ("ops.threshold_backward(grad, self, threshold)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -652,45 +273,15 @@ class ThresholdBackward0(Recorded):
         return (ops.threshold_backward(grad, self_, self.threshold),)
 
 
-# threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
-@records(ThresholdBackward0, (0,), "self = save(0)", "threshold = 1")
-def threshold_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, threshold: Any, value: Any) -> Tensor:
-        result = below(self, threshold, value)
-        node = ThresholdBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.threshold = threshold
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
-def threshold_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, threshold: Any, value: Any) -> Tensor:
-        check_inplace(self)
-        node = ThresholdBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.threshold = threshold
-        rebase_history(below(self, threshold, value), node)
-        return self
-
-    return kernel
-
-
-# threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-threshold_out = refuse_recording("threshold", 0, 3)
+threshold_default = recorder(ThresholdBackward0)
+threshold_ = inplace_recorder(ThresholdBackward0)
+threshold_out = out_recorder(ThresholdBackward0)
 
 
 # threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
-class ThresholdBackwardBackward0(Recorded):
-    __slots__ = ("self", "threshold")
-    self: Saved
-    threshold: Any
-    saved = ("self",)
+class ThresholdBackwardBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(1, needed_by=(0,))
+    threshold = kept_argument(2)
     formulas = ("ops.threshold_backward(grad, self, threshold)", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -705,24 +296,8 @@ class ThresholdBackwardBackward0(Recorded):
         return grad_grad_output, grad_self
 
 
-# threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
-@records(ThresholdBackwardBackward0, (0, 1), "self = save(1) for 0", "threshold = 2")
-def threshold_backward_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(grad_output: Tensor, self: Tensor, threshold: Any) -> Tensor:
-        result = below(grad_output, self, threshold)
-        node = ThresholdBackwardBackward0()
-        node.edges = (grad_output.edge, self.edge)
-        node.self = save(self) if grad_output.edge is not None else None
-        node.threshold = threshold
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) ->
-#     Tensor(a!)
-threshold_backward_grad_input = refuse_recording("threshold_backward", 0, 1, 3)
+threshold_backward_default = recorder(ThresholdBackwardBackward0)
+threshold_backward_grad_input = out_recorder(ThresholdBackwardBackward0)
 
 
 # log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

@@ -3,659 +3,286 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Tensor, check_inplace, rebase_history, zeros_for
+from opwright.abi import Edge, Recorded, inplace_recorder, zeros_for
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
-class BitwiseAndBackward0(Recorded):
-    __slots__ = ()
-
+class BitwiseAndBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def bitwise_and__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = BitwiseAndBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_and__Scalar = inplace_recorder(BitwiseAndBackward0)
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
-class BitwiseAndBackward1(Recorded):
-    __slots__ = ()
-
+class BitwiseAndBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def bitwise_and__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = BitwiseAndBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_and__Tensor = inplace_recorder(BitwiseAndBackward1)
 
 
 # bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
-class BitwiseLeftShiftBackward0(Recorded):
-    __slots__ = ()
-
+class BitwiseLeftShiftBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def bitwise_left_shift__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = BitwiseLeftShiftBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_left_shift__Tensor = inplace_recorder(BitwiseLeftShiftBackward0)
 
 
 # bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
-class BitwiseLeftShiftBackward1(Recorded):
-    __slots__ = ()
-
+class BitwiseLeftShiftBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def bitwise_left_shift__Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = BitwiseLeftShiftBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_left_shift__Tensor_Scalar = inplace_recorder(BitwiseLeftShiftBackward1)
 
 
 # bitwise_not(Tensor self) -> Tensor
-class BitwiseNotBackward0(Recorded):
-    __slots__ = ()
-
+class BitwiseNotBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_not_(Tensor(a!) self) -> Tensor(a!)
-def bitwise_not_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = BitwiseNotBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
+bitwise_not_ = inplace_recorder(BitwiseNotBackward0)
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
-class BitwiseOrBackward0(Recorded):
-    __slots__ = ()
-
+class BitwiseOrBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def bitwise_or__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = BitwiseOrBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_or__Scalar = inplace_recorder(BitwiseOrBackward0)
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
-class BitwiseOrBackward1(Recorded):
-    __slots__ = ()
-
+class BitwiseOrBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def bitwise_or__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = BitwiseOrBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_or__Tensor = inplace_recorder(BitwiseOrBackward1)
 
 
 # bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
-class BitwiseRightShiftBackward0(Recorded):
-    __slots__ = ()
-
+class BitwiseRightShiftBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def bitwise_right_shift__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = BitwiseRightShiftBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_right_shift__Tensor = inplace_recorder(BitwiseRightShiftBackward0)
 
 
 # bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
-class BitwiseRightShiftBackward1(Recorded):
-    __slots__ = ()
-
+class BitwiseRightShiftBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def bitwise_right_shift__Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = BitwiseRightShiftBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_right_shift__Tensor_Scalar = inplace_recorder(BitwiseRightShiftBackward1)
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
-class BitwiseXorBackward0(Recorded):
-    __slots__ = ()
-
+class BitwiseXorBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def bitwise_xor__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = BitwiseXorBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_xor__Scalar = inplace_recorder(BitwiseXorBackward0)
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
-class BitwiseXorBackward1(Recorded):
-    __slots__ = ()
-
+class BitwiseXorBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def bitwise_xor__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = BitwiseXorBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+bitwise_xor__Tensor = inplace_recorder(BitwiseXorBackward1)
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
-class EqBackward0(Recorded):
-    __slots__ = ()
-
+class EqBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def eq__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = EqBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+eq__Scalar = inplace_recorder(EqBackward0)
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
-class EqBackward1(Recorded):
-    __slots__ = ()
-
+class EqBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def eq__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = EqBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+eq__Tensor = inplace_recorder(EqBackward1)
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
-class GeBackward0(Recorded):
-    __slots__ = ()
-
+class GeBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def ge__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = GeBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+ge__Scalar = inplace_recorder(GeBackward0)
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
-class GeBackward1(Recorded):
-    __slots__ = ()
-
+class GeBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def ge__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = GeBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+ge__Tensor = inplace_recorder(GeBackward1)
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
-class GtBackward0(Recorded):
-    __slots__ = ()
-
+class GtBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def gt__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = GtBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+gt__Scalar = inplace_recorder(GtBackward0)
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
-class GtBackward1(Recorded):
-    __slots__ = ()
-
+class GtBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def gt__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = GtBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+gt__Tensor = inplace_recorder(GtBackward1)
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
-class LeBackward0(Recorded):
-    __slots__ = ()
-
+class LeBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def le__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = LeBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+le__Scalar = inplace_recorder(LeBackward0)
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
-class LeBackward1(Recorded):
-    __slots__ = ()
-
+class LeBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def le__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = LeBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+le__Tensor = inplace_recorder(LeBackward1)
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
-class LogicalAndBackward0(Recorded):
-    __slots__ = ()
-
+class LogicalAndBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_and_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = LogicalAndBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+logical_and_ = inplace_recorder(LogicalAndBackward0)
 
 
 # logical_not(Tensor self) -> Tensor
-class LogicalNotBackward0(Recorded):
-    __slots__ = ()
-
+class LogicalNotBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# logical_not_(Tensor(a!) self) -> Tensor(a!)
-def logical_not_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = LogicalNotBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
+logical_not_ = inplace_recorder(LogicalNotBackward0)
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
-class LogicalOrBackward0(Recorded):
-    __slots__ = ()
-
+class LogicalOrBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_or_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = LogicalOrBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+logical_or_ = inplace_recorder(LogicalOrBackward0)
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
-class LogicalXorBackward0(Recorded):
-    __slots__ = ()
-
+class LogicalXorBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_xor_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = LogicalXorBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+logical_xor_ = inplace_recorder(LogicalXorBackward0)
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
-class LtBackward0(Recorded):
-    __slots__ = ()
-
+class LtBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def lt__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = LtBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+lt__Scalar = inplace_recorder(LtBackward0)
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
-class LtBackward1(Recorded):
-    __slots__ = ()
-
+class LtBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def lt__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = LtBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+lt__Tensor = inplace_recorder(LtBackward1)
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
-class NeBackward0(Recorded):
-    __slots__ = ()
-
+class NeBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def ne__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = NeBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+ne__Scalar = inplace_recorder(NeBackward0)
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
-class NeBackward1(Recorded):
-    __slots__ = ()
-
+class NeBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def ne__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = NeBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+ne__Tensor = inplace_recorder(NeBackward1)
 
 
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
-class IlshiftBackward0(Recorded):
-    __slots__ = ()
-
+class IlshiftBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# __ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def __ilshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = IlshiftBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+__ilshift___Scalar = inplace_recorder(IlshiftBackward0)
 
 
 # __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
-class IlshiftBackward1(Recorded):
-    __slots__ = ()
-
+class IlshiftBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# __ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def __ilshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = IlshiftBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+__ilshift___Tensor = inplace_recorder(IlshiftBackward1)
 
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
-class IrshiftBackward0(Recorded):
-    __slots__ = ()
-
+class IrshiftBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# __irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def __irshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = IrshiftBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+__irshift___Scalar = inplace_recorder(IrshiftBackward0)
 
 
 # __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
-class IrshiftBackward1(Recorded):
-    __slots__ = ()
-
+class IrshiftBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# __irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def __irshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = IrshiftBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+__irshift___Tensor = inplace_recorder(IrshiftBackward1)

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
-    Saved,
-    Tensor,
     gradients_of,
-    record,
-    records,
-    refuse_recording,
-    save,
+    kept_argument,
+    kept_shape,
+    out_recorder,
+    recorder,
+    saved_tensor,
     unpack,
 )
 from opwright_kernels.gradients import windows as windows_gradients
@@ -26,60 +24,31 @@ from .. import ops
 
 # col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
 #     Tensor
-class Col2ImBackward0(Recorded):
-    __slots__ = ("dilation", "kernel_size", "padding", "stride")
-    kernel_size: list[int]
-    dilation: list[int]
-    padding: list[int]
-    stride: list[int]
+class Col2ImBackward0(Recorded, operands=(0,)):
+    kernel_size = kept_argument(2)
+    dilation = kept_argument(3)
+    padding = kept_argument(4)
+    stride = kept_argument(5)
     formulas = ("ops.im2col(grad, kernel_size, dilation, padding, stride)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.im2col(grad, self.kernel_size, self.dilation, self.padding, self.stride),)
 
 
-# col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
-#     Tensor
-@records(Col2ImBackward0, (0,), "kernel_size = 2", "dilation = 3", "padding = 4", "stride = 5")
-def col2im_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        output_size: list[int],
-        kernel_size: list[int],
-        dilation: list[int],
-        padding: list[int],
-        stride: list[int],
-    ) -> Tensor:
-        result = below(self, output_size, kernel_size, dilation, padding, stride)
-        node = Col2ImBackward0()
-        node.edges = (self.edge,)
-        node.kernel_size = kernel_size
-        node.dilation = dilation
-        node.padding = padding
-        node.stride = stride
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# col2im.out(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2]
-#     stride, *, Tensor(a!) out) -> Tensor(a!)
-col2im_out = refuse_recording("col2im", 0, 6)
+col2im_default = recorder(Col2ImBackward0)
+col2im_out = out_recorder(Col2ImBackward0)
 
 
 # convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool
 #     transposed, SymInt[] output_padding, SymInt groups) -> Tensor
-class ConvolutionBackward0(Recorded):
-    __slots__ = ("dilation", "groups", "input", "padding", "stride", "transposed", "weight")
-    input: Saved
-    weight: Saved
-    stride: list[int]
-    padding: list[int]
-    dilation: list[int]
-    transposed: bool
-    groups: int
-    saved = ("input", "weight")
+class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
+    input = saved_tensor(0)
+    weight = saved_tensor(1)
+    stride = kept_argument(3)
+    padding = kept_argument(4)
+    dilation = kept_argument(5)
+    transposed = kept_argument(6)
+    groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
@@ -103,107 +72,37 @@ class ConvolutionBackward0(Recorded):
         )
 
 
-# convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool
-#     transposed, SymInt[] output_padding, SymInt groups) -> Tensor
-@records(
-    ConvolutionBackward0,
-    (0, 1, 2),
-    "input = save(0)",
-    "weight = save(1)",
-    "stride = 3",
-    "padding = 4",
-    "dilation = 5",
-    "transposed = 6",
-    "groups = 8",
-)
-def convolution_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None,
-        stride: list[int],
-        padding: list[int],
-        dilation: list[int],
-        transposed: bool,
-        output_padding: list[int],
-        groups: int,
-    ) -> Tensor:
-        result = below(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-        node = ConvolutionBackward0()
-        node.edges = (input.edge, weight.edge, None if bias is None else bias.edge)
-        node.input = save(input)
-        node.weight = save(weight)
-        node.stride = stride
-        node.padding = padding
-        node.dilation = dilation
-        node.transposed = transposed
-        node.groups = groups
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
-#     bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
-convolution_out = refuse_recording("convolution", 0, 1, 2, 9)
+convolution_default = recorder(ConvolutionBackward0)
+convolution_out = out_recorder(ConvolutionBackward0)
 
 
 # im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
-class Im2ColBackward0(Recorded):
-    __slots__ = ("dilation", "kernel_size", "padding", "self_shape", "stride")
-    self_shape: Any
-    kernel_size: list[int]
-    dilation: list[int]
-    padding: list[int]
-    stride: list[int]
+class Im2ColBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    kernel_size = kept_argument(1)
+    dilation = kept_argument(2)
+    padding = kept_argument(3)
+    stride = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.col2im(grad, self.self_shape[-2:], self.kernel_size, self.dilation, self.padding, self.stride),)
 
 
-# im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
-@records(Im2ColBackward0, (0,), "self_shape = shape(0)", "kernel_size = 1", "dilation = 2", "padding = 3", "stride = 4")
-def im2col_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        kernel_size: list[int],
-        dilation: list[int],
-        padding: list[int],
-        stride: list[int],
-    ) -> Tensor:
-        result = below(self, kernel_size, dilation, padding, stride)
-        node = Im2ColBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.kernel_size = kernel_size
-        node.dilation = dilation
-        node.padding = padding
-        node.stride = stride
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# im2col.out(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, Tensor(a!) out) ->
-#     Tensor(a!)
-im2col_out = refuse_recording("im2col", 0, 5)
+im2col_default = recorder(Im2ColBackward0)
+im2col_out = out_recorder(Im2ColBackward0)
 
 
 # _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
 #     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
 #     bool allow_tf32) -> Tensor
-class ConvolutionBackward1(Recorded):
-    __slots__ = ("dilation", "groups", "input", "padding", "stride", "transposed", "weight")
-    input: Saved
-    weight: Saved
-    stride: list[int]
-    padding: list[int]
-    dilation: list[int]
-    transposed: bool
-    groups: int
-    saved = ("input", "weight")
+class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
+    input = saved_tensor(0)
+    weight = saved_tensor(1)
+    stride = kept_argument(3)
+    padding = kept_argument(4)
+    dilation = kept_argument(5)
+    transposed = kept_argument(6)
+    groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
@@ -227,67 +126,5 @@ class ConvolutionBackward1(Recorded):
         )
 
 
-# _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
-#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
-#     bool allow_tf32) -> Tensor
-@records(
-    ConvolutionBackward1,
-    (0, 1, 2),
-    "input = save(0)",
-    "weight = save(1)",
-    "stride = 3",
-    "padding = 4",
-    "dilation = 5",
-    "transposed = 6",
-    "groups = 8",
-)
-def _convolution_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None,
-        stride: list[int],
-        padding: list[int],
-        dilation: list[int],
-        transposed: bool,
-        output_padding: list[int],
-        groups: int,
-        benchmark: bool,
-        deterministic: bool,
-        cudnn_enabled: bool,
-        allow_tf32: bool,
-    ) -> Tensor:
-        result = below(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            benchmark,
-            deterministic,
-            cudnn_enabled,
-            allow_tf32,
-        )
-        node = ConvolutionBackward1()
-        node.edges = (input.edge, weight.edge, None if bias is None else bias.edge)
-        node.input = save(input)
-        node.weight = save(weight)
-        node.stride = stride
-        node.padding = padding
-        node.dilation = dilation
-        node.transposed = transposed
-        node.groups = groups
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
-#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
-#     bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)
-_convolution_out = refuse_recording("_convolution", 0, 1, 2, 13)
+_convolution_default = recorder(ConvolutionBackward1)
+_convolution_out = out_recorder(ConvolutionBackward1)

@@ -3,26 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
-    Device,
-    DType,
     Edge,
-    Kernel,
-    Layout,
-    MemoryFormat,
     Recorded,
-    Saved,
-    Tensor,
-    check_inplace,
     gradients_of,
-    rebase_history,
-    record,
-    records,
-    refuse_recording,
-    save_result,
+    inplace_recorder,
+    kept_argument,
+    kept_value,
+    out_recorder,
+    recorder,
+    saved_result,
     unpack,
 )
 from opwright_kernels.gradients import pointwise as pointwise_gradients
@@ -32,94 +25,43 @@ from .. import ops
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-class CloneBackward0(Recorded):
-    __slots__ = ()
+class CloneBackward0(Recorded, operands=(0,)):
     formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-@records(CloneBackward0, (0,))
-def clone_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
-        result = below(self, memory_format)
-        node = CloneBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-clone_out = refuse_recording("clone", 0, 2)
+clone_default = recorder(CloneBackward0)
+clone_out = out_recorder(CloneBackward0)
 
 
 # lift_fresh(Tensor(a) self) -> Tensor(a)
-class LiftFreshBackward0(Recorded):
-    __slots__ = ()
+class LiftFreshBackward0(Recorded, operands=(0,)):
     formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# lift_fresh(Tensor(a) self) -> Tensor(a)
-@records(LiftFreshBackward0, (0,))
-def lift_fresh(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = LiftFreshBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
+lift_fresh = recorder(LiftFreshBackward0)
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
-class FillBackward0(Recorded):
-    __slots__ = ()
+class FillBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# fill.Scalar(Tensor self, Scalar value) -> Tensor
-@records(FillBackward0, (0,))
-def fill_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, value: Any) -> Tensor:
-        result = below(self, value)
-        node = FillBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
-def fill__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, value: Any) -> Tensor:
-        check_inplace(self)
-        node = FillBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, value), node)
-        return self
-
-    return kernel
-
-
-# fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-fill_Scalar_out = refuse_recording("fill", 0, 2)
+fill_Scalar = recorder(FillBackward0)
+fill__Scalar = inplace_recorder(FillBackward0)
+fill_Scalar_out = out_recorder(FillBackward0)
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
-class FillBackward1(Recorded):
-    __slots__ = ()
+class FillBackward1(Recorded, operands=(0, 1)):
     formulas = ("ops.zeros_like(grad)", "grad.sum()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -127,78 +69,31 @@ class FillBackward1(Recorded):
         return (None if self_edge is None else ops.zeros_like(grad), None if value_edge is None else grad.sum())
 
 
-# fill.Tensor(Tensor self, Tensor value) -> Tensor
-@records(FillBackward1, (0, 1))
-def fill_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, value: Tensor) -> Tensor:
-        result = below(self, value)
-        node = FillBackward1()
-        node.edges = (self.edge, value.edge)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
-def fill__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, value: Tensor) -> Tensor:
-        check_inplace(self)
-        node = FillBackward1()
-        node.edges = (self.edge, value.edge)
-        rebase_history(below(self, value), node)
-        return self
-
-    return kernel
-
-
-# fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
-fill_Tensor_out = refuse_recording("fill", 0, 1, 2)
+fill_Tensor = recorder(FillBackward1)
+fill__Tensor = inplace_recorder(FillBackward1)
+fill_Tensor_out = out_recorder(FillBackward1)
 
 
 # zero(Tensor self) -> Tensor
-class ZeroBackward0(Recorded):
-    __slots__ = ()
+class ZeroBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# zero(Tensor self) -> Tensor
-@records(ZeroBackward0, (0,))
-def zero_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ZeroBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# zero_(Tensor(a!) self) -> Tensor(a!)
-def zero_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ZeroBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-zero_out = refuse_recording("zero", 0, 1)
+zero_default = recorder(ZeroBackward0)
+zero_ = inplace_recorder(ZeroBackward0)
+zero_out = out_recorder(ZeroBackward0)
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
-class CopyBackward0(Recorded):
-    __slots__ = ("src_device",)
-    src_device: Any
+class CopyBackward0(Recorded, operands=(0, 1)):
     formulas = ("ops.zeros_like(grad)", "pointwise_gradients.on_device(grad, src_device)")
+
+    @kept_value(1)
+    def src_device(src: Any) -> Any:
+        return src.device
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
@@ -208,80 +103,36 @@ class CopyBackward0(Recorded):
         )
 
 
-# copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
-def copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-        result = below(self, src, non_blocking)
-        node = CopyBackward0()
-        node.edges = (self.edge, src.edge)
-        node.src_device = src.device
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
-def copy_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-        check_inplace(self)
-        node = CopyBackward0()
-        node.edges = (self.edge, src.edge)
-        node.src_device = src.device
-        rebase_history(below(self, src, non_blocking), node)
-        return self
-
-    return kernel
-
-
-# copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
-copy_out = refuse_recording("copy", 0, 1, 3)
+copy_default = recorder(CopyBackward0)
+copy_ = inplace_recorder(CopyBackward0)
+copy_out = out_recorder(CopyBackward0)
 
 
 # _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None,
 #     bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
-class ToCopyBackward0(Recorded):
-    __slots__ = ("self_device", "self_dtype")
-    self_device: Any
-    self_dtype: Any
+class ToCopyBackward0(Recorded, operands=(0,)):
     formulas = ("grad.to(self_device, self_dtype)",)
+
+    @kept_value(0)
+    def self_device(self_: Any) -> Any:
+        return self_.device
+
+    @kept_value(0)
+    def self_dtype(self_: Any) -> Any:
+        return self_.dtype
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.to(self.self_device, self.self_dtype),)
 
 
-# _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None,
-#     bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
-def _to_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        dtype: DType | None,
-        layout: Layout | None,
-        device: Device | None,
-        pin_memory: bool | None,
-        non_blocking: bool,
-        memory_format: MemoryFormat | None,
-    ) -> Tensor:
-        result = below(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-        node = ToCopyBackward0()
-        node.edges = (self.edge,)
-        node.self_device = self.device
-        node.self_dtype = self.dtype
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-_to_copy_out = refuse_recording("_to_copy", 0, 3)
+_to_copy_default = recorder(ToCopyBackward0)
+_to_copy_out = out_recorder(ToCopyBackward0)
 
 
 # linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
-class LinspaceBackward0(Recorded):
-    __slots__ = ("steps",)
-    steps: int
+class LinspaceBackward0(Recorded, operands=(0, 1)):
+    steps = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         start_edge, end_edge = self.edges if edges is None else edges
@@ -289,115 +140,42 @@ class LinspaceBackward0(Recorded):
         return gradients_of(self, shapes_gradients.linspace_backward(grad, self.steps, mask), 2)
 
 
-# linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
-#     Device? device=None, bool? pin_memory=None) -> Tensor
-@records(LinspaceBackward0, (0, 1), "steps = 2")
-def linspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        start: Tensor,
-        end: Tensor,
-        steps: int,
-        dtype: DType | None,
-        layout: Layout | None,
-        device: Device | None,
-        pin_memory: bool | None,
-    ) -> Tensor:
-        result = below(start, end, steps, dtype, layout, device, pin_memory)
-        node = LinspaceBackward0()
-        node.edges = (start.edge, end.edge)
-        node.steps = steps
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-linspace_Tensor_Tensor_out = refuse_recording("linspace", 0, 1, 3)
+linspace_Tensor_Tensor = recorder(LinspaceBackward0)
+linspace_Tensor_Tensor_out = out_recorder(LinspaceBackward0)
 
 
 # linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
-class LinspaceBackward1(Recorded):
-    __slots__ = ("steps",)
-    steps: int
+class LinspaceBackward1(Recorded, operands=(0,)):
+    steps = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.linspace_backward(grad, self.steps, [True, False])[0],)
 
 
-# linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
-#     Device? device=None, bool? pin_memory=None) -> Tensor
-@records(LinspaceBackward1, (0,), "steps = 2")
-def linspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        start: Tensor,
-        end: Any,
-        steps: int,
-        dtype: DType | None,
-        layout: Layout | None,
-        device: Device | None,
-        pin_memory: bool | None,
-    ) -> Tensor:
-        result = below(start, end, steps, dtype, layout, device, pin_memory)
-        node = LinspaceBackward1()
-        node.edges = (start.edge,)
-        node.steps = steps
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-linspace_Tensor_Scalar_out = refuse_recording("linspace", 0, 3)
+linspace_Tensor_Scalar = recorder(LinspaceBackward1)
+linspace_Tensor_Scalar_out = out_recorder(LinspaceBackward1)
 
 
 # linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
-class LinspaceBackward2(Recorded):
-    __slots__ = ("steps",)
-    steps: int
+class LinspaceBackward2(Recorded, operands=(1,)):
+    steps = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.linspace_backward(grad, self.steps, [False, True])[1],)
 
 
-# linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
-#     Device? device=None, bool? pin_memory=None) -> Tensor
-@records(LinspaceBackward2, (1,), "steps = 2")
-def linspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        start: Any,
-        end: Tensor,
-        steps: int,
-        dtype: DType | None,
-        layout: Layout | None,
-        device: Device | None,
-        pin_memory: bool | None,
-    ) -> Tensor:
-        result = below(start, end, steps, dtype, layout, device, pin_memory)
-        node = LinspaceBackward2()
-        node.edges = (end.edge,)
-        node.steps = steps
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-linspace_Scalar_Tensor_out = refuse_recording("linspace", 1, 3)
+linspace_Scalar_Tensor = recorder(LinspaceBackward2)
+linspace_Scalar_Tensor_out = out_recorder(LinspaceBackward2)
 
 
 # logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-class LogspaceBackward0(Recorded):
-    __slots__ = ("base", "result", "steps")
-    steps: int
-    base: float
-    result: Saved
-    saved = ("result",)
+class LogspaceBackward0(Recorded, operands=(0, 1)):
+    steps = kept_argument(2)
+    base = kept_argument(3)
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         start_edge, end_edge = self.edges if edges is None else edges
@@ -406,119 +184,37 @@ class LogspaceBackward0(Recorded):
         return gradients_of(self, shapes_gradients.logspace_backward(grad, result, self.steps, self.base, mask), 2)
 
 
-# logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
-#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-@records(LogspaceBackward0, (0, 1), "steps = 2", "base = 3", "result = result(0)")
-def logspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        start: Tensor,
-        end: Tensor,
-        steps: int,
-        base: float,
-        dtype: DType | None,
-        layout: Layout | None,
-        device: Device | None,
-        pin_memory: bool | None,
-    ) -> Tensor:
-        result = below(start, end, steps, base, dtype, layout, device, pin_memory)
-        node = LogspaceBackward0()
-        node.edges = (start.edge, end.edge)
-        node.steps = steps
-        node.base = base
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-logspace_Tensor_Tensor_out = refuse_recording("logspace", 0, 1, 4)
+logspace_Tensor_Tensor = recorder(LogspaceBackward0)
+logspace_Tensor_Tensor_out = out_recorder(LogspaceBackward0)
 
 
 # logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-class LogspaceBackward1(Recorded):
-    __slots__ = ("base", "result", "steps")
-    steps: int
-    base: float
-    result: Saved
-    saved = ("result",)
+class LogspaceBackward1(Recorded, operands=(0,)):
+    steps = kept_argument(2)
+    base = kept_argument(3)
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [True, False])[0],)
 
 
-# logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
-#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-@records(LogspaceBackward1, (0,), "steps = 2", "base = 3", "result = result(0)")
-def logspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        start: Tensor,
-        end: Any,
-        steps: int,
-        base: float,
-        dtype: DType | None,
-        layout: Layout | None,
-        device: Device | None,
-        pin_memory: bool | None,
-    ) -> Tensor:
-        result = below(start, end, steps, base, dtype, layout, device, pin_memory)
-        node = LogspaceBackward1()
-        node.edges = (start.edge,)
-        node.steps = steps
-        node.base = base
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-logspace_Tensor_Scalar_out = refuse_recording("logspace", 0, 4)
+logspace_Tensor_Scalar = recorder(LogspaceBackward1)
+logspace_Tensor_Scalar_out = out_recorder(LogspaceBackward1)
 
 
 # logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-class LogspaceBackward2(Recorded):
-    __slots__ = ("base", "result", "steps")
-    steps: int
-    base: float
-    result: Saved
-    saved = ("result",)
+class LogspaceBackward2(Recorded, operands=(1,)):
+    steps = kept_argument(2)
+    base = kept_argument(3)
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [False, True])[1],)
 
 
-# logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
-#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-@records(LogspaceBackward2, (1,), "steps = 2", "base = 3", "result = result(0)")
-def logspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        start: Any,
-        end: Tensor,
-        steps: int,
-        base: float,
-        dtype: DType | None,
-        layout: Layout | None,
-        device: Device | None,
-        pin_memory: bool | None,
-    ) -> Tensor:
-        result = below(start, end, steps, base, dtype, layout, device, pin_memory)
-        node = LogspaceBackward2()
-        node.edges = (end.edge,)
-        node.steps = steps
-        node.base = base
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-logspace_Scalar_Tensor_out = refuse_recording("logspace", 1, 4)
+logspace_Scalar_Tensor = recorder(LogspaceBackward2)
+logspace_Scalar_Tensor_out = out_recorder(LogspaceBackward2)

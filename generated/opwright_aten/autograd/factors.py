@@ -3,36 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
     RecordedSeveral,
-    Saved,
-    Tensor,
-    check_no_gradient,
     gradients_of,
+    kept_argument,
+    kept_shape,
     not_implemented,
-    record,
-    record_several,
-    records,
+    out_recorder,
+    recorder,
     refuse_recording,
-    save,
-    save_result,
+    saved_result,
+    saved_tensor,
     unpack,
 )
 from opwright_kernels.gradients import factors as factors_gradients
 
 
 # linalg_householder_product(Tensor input, Tensor tau) -> Tensor
-class LinalgHouseholderProductBackward0(Recorded):
-    __slots__ = ("input", "tau")
-    input: Saved
-    tau: Saved
-    saved = ("input", "tau")
+class LinalgHouseholderProductBackward0(Recorded, operands=(0, 1)):
+    input = saved_tensor(0)
+    tau = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input = unpack(self.input, self)
@@ -40,58 +35,27 @@ class LinalgHouseholderProductBackward0(Recorded):
         return gradients_of(self, factors_gradients.householder_product_backward(grad, input, tau), 2)
 
 
-# linalg_householder_product(Tensor input, Tensor tau) -> Tensor
-@records(LinalgHouseholderProductBackward0, (0, 1), "input = save(0)", "tau = save(1)")
-def linalg_householder_product_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(input: Tensor, tau: Tensor) -> Tensor:
-        result = below(input, tau)
-        node = LinalgHouseholderProductBackward0()
-        node.edges = (input.edge, tau.edge)
-        node.input = save(input)
-        node.tau = save(tau)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)
-linalg_householder_product_out = refuse_recording("linalg_householder_product", 0, 1, 2)
+linalg_householder_product_default = recorder(LinalgHouseholderProductBackward0)
+linalg_householder_product_out = out_recorder(LinalgHouseholderProductBackward0)
 
 
 # geqrf(Tensor self) -> (Tensor a, Tensor tau)
-class GeqrfBackward0(RecordedSeveral):
-    __slots__ = ()
-
+class GeqrfBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::geqrf", "self", "linalg.qr has one")
 
 
-# geqrf(Tensor self) -> (Tensor a, Tensor tau)
-def geqrf_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor) -> tuple[Tensor, Tensor]:
-        a, tau = below(self)
-        node = GeqrfBackward0()
-        node.edges = (self.edge,)
-        record_several((a, tau), node)
-        return a, tau
-
-    return kernel
-
-
-# geqrf.a(Tensor self, *, Tensor(a!) a, Tensor(b!) tau) -> (Tensor(a!) a, Tensor(b!) tau)
-geqrf_a = refuse_recording("geqrf", 0, 1, 2)
+geqrf_default = recorder(GeqrfBackward0)
+geqrf_a = out_recorder(GeqrfBackward0)
 
 
 # ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor
-class OrmqrBackward0(Recorded):
-    __slots__ = ("input2", "input3", "left", "self", "transpose")
-    self: Saved
-    input2: Saved
-    input3: Saved
-    left: bool
-    transpose: bool
-    saved = ("self", "input2", "input3")
+class OrmqrBackward0(Recorded, operands=(0, 1, 2)):
+    self = saved_tensor(0)
+    input2 = saved_tensor(1)
+    input3 = saved_tensor(2)
+    left = kept_argument(3)
+    transpose = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -104,69 +68,23 @@ class OrmqrBackward0(Recorded):
         )
 
 
-# ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor
-@records(
-    OrmqrBackward0,
-    (0, 1, 2),
-    "self = save(0)",
-    "input2 = save(1)",
-    "input3 = save(2)",
-    "left = 3",
-    "transpose = 4",
-)
-def ormqr_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
-        result = below(self, input2, input3, left, transpose)
-        node = OrmqrBackward0()
-        node.edges = (self.edge, input2.edge, input3.edge)
-        node.self = save(self)
-        node.input2 = save(input2)
-        node.input3 = save(input3)
-        node.left = left
-        node.transpose = transpose
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) ->
-#     Tensor(a!)
-ormqr_out = refuse_recording("ormqr", 0, 1, 2, 5)
+ormqr_default = recorder(OrmqrBackward0)
+ormqr_out = out_recorder(OrmqrBackward0)
 
 
 # linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots,
 #     Tensor info)
-class LinalgLdlFactorExBackward0(Recorded):
-    __slots__ = ()
-
+class LinalgLdlFactorExBackward0(Recorded, operands=(0,), results=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::linalg_ldl_factor_ex", "self", "linalg.solve and linalg.cholesky have one")
 
 
-# linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots,
-#     Tensor info)
-@records(LinalgLdlFactorExBackward0, (0,), output=0)
-def linalg_ldl_factor_ex_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, hermitian: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
-        LD, pivots, info = below(self, hermitian, check_errors)
-        node = LinalgLdlFactorExBackward0()
-        node.edges = (self.edge,)
-        record(LD, node)
-        return LD, pivots, info
-
-    return kernel
-
-
-# linalg_ldl_factor_ex.out(Tensor self, *, bool hermitian=False, bool check_errors=False, Tensor(a!) LD, Tensor(b!)
-#     pivots, Tensor(c!) info) -> (Tensor(a!) LD, Tensor(b!) pivots, Tensor(c!) info)
-linalg_ldl_factor_ex_out = refuse_recording("linalg_ldl_factor_ex", 0, 3, 4, 5)
+linalg_ldl_factor_ex_default = recorder(LinalgLdlFactorExBackward0)
+linalg_ldl_factor_ex_out = out_recorder(LinalgLdlFactorExBackward0)
 
 
 # linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor
-class LinalgLdlSolveBackward0(Recorded):
-    __slots__ = ()
-
+class LinalgLdlSolveBackward0(Recorded, operands=(0, 2), refused=(1,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         LD_edge, B_edge = self.edges if edges is None else edges
         grad_LD: Any = None
@@ -178,68 +96,30 @@ class LinalgLdlSolveBackward0(Recorded):
         return grad_LD, grad_B
 
 
-# linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor
-@records(LinalgLdlSolveBackward0, (0, 2), refused=(1,))
-def linalg_ldl_solve_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
-        check_no_gradient("linalg_ldl_solve", "pivots", pivots)
-        result = below(LD, pivots, B, hermitian)
-        node = LinalgLdlSolveBackward0()
-        node.edges = (LD.edge, B.edge)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)
-linalg_ldl_solve_out = refuse_recording("linalg_ldl_solve", 0, 2, 4)
+linalg_ldl_solve_default = recorder(LinalgLdlSolveBackward0)
+linalg_ldl_solve_out = out_recorder(LinalgLdlSolveBackward0)
 
 
 # lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor
 #     L, Tensor U)
-class LuUnpackBackward0(RecordedSeveral):
-    __slots__ = ("LU_data_shape",)
-    LU_data_shape: Any
+class LuUnpackBackward0(RecordedSeveral, operands=(0,), refused=(1,), results=(1, 2)):
+    LU_data_shape = kept_shape(0)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         grad_L, grad_U = grads
         return (factors_gradients.lu_unpack_backward(grad_L, grad_U, self.LU_data_shape),)
 
 
-# lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor
-#     L, Tensor U)
-def lu_unpack_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        LU_data: Tensor,
-        LU_pivots: Tensor,
-        unpack_data: bool,
-        unpack_pivots: bool,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        check_no_gradient("lu_unpack", "LU_pivots", LU_pivots)
-        P, L, U = below(LU_data, LU_pivots, unpack_data, unpack_pivots)
-        node = LuUnpackBackward0()
-        node.edges = (LU_data.edge,)
-        node.LU_data_shape = LU_data.shape
-        record_several((L, U), node)
-        return P, L, U
-
-    return kernel
-
-
-# lu_unpack.out(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True, *, Tensor(a!) P,
-#     Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P, Tensor(b!) L, Tensor(c!) U)
-lu_unpack_out = refuse_recording("lu_unpack", 0, 4, 5, 6)
+lu_unpack_default = recorder(LuUnpackBackward0)
+lu_unpack_out = out_recorder(LuUnpackBackward0)
 
 
 # linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor
 #     residuals, Tensor rank, Tensor singular_values)
-class LinalgLstsqBackward0(RecordedSeveral):
-    __slots__ = ("b", "self", "solution")
-    self: Saved
-    b: Saved
-    solution: Saved
-    saved = ("self", "b", "solution")
+class LinalgLstsqBackward0(RecordedSeveral, operands=(0, 1), results=(0, 1)):
+    self = saved_tensor(0)
+    b = saved_tensor(1)
+    solution = saved_result(0)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -248,32 +128,12 @@ class LinalgLstsqBackward0(RecordedSeveral):
         return gradients_of(self, factors_gradients.lstsq_backward(grads[0], grads[1], self_, b, solution), 2)
 
 
-# linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor
-#     residuals, Tensor rank, Tensor singular_values)
-def linalg_lstsq_default(below: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        b: Tensor,
-        rcond: float | None,
-        driver: str | None,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        solution, residuals, rank, singular_values = below(self, b, rcond, driver)
-        node = LinalgLstsqBackward0()
-        node.edges = (self.edge, b.edge)
-        node.self = save(self)
-        node.b = save(b)
-        record_several((solution, residuals), node)
-        node.solution = save_result(solution)
-        return solution, residuals, rank, singular_values
-
-    return kernel
+linalg_lstsq_default = recorder(LinalgLstsqBackward0)
 
 
 # linalg_matrix_exp(Tensor self) -> Tensor
-class LinalgMatrixExpBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class LinalgMatrixExpBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("factors_gradients.matrix_exp_differential(self, grad, True)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -281,22 +141,8 @@ class LinalgMatrixExpBackward0(Recorded):
         return (factors_gradients.matrix_exp_differential(self_, grad, True),)
 
 
-# linalg_matrix_exp(Tensor self) -> Tensor
-@records(LinalgMatrixExpBackward0, (0,), "self = save(0)")
-def linalg_matrix_exp_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = LinalgMatrixExpBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# linalg_matrix_exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-linalg_matrix_exp_out = refuse_recording("linalg_matrix_exp", 0, 1)
+linalg_matrix_exp_default = recorder(LinalgMatrixExpBackward0)
+linalg_matrix_exp_out = out_recorder(LinalgMatrixExpBackward0)
 
 
 # orgqr.out(Tensor self, Tensor input2, *, Tensor(a!) out) -> Tensor(a!)

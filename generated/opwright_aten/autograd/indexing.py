@@ -3,29 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
-    Saved,
-    Tensor,
-    check_inplace,
-    check_no_gradient,
     conjugate_of,
-    edges_of,
     gradients_of,
-    rebase_history,
-    record,
-    records,
-    refuse_recording,
+    inplace_recorder,
+    kept_argument,
+    kept_shape,
+    kept_value,
+    out_recorder,
+    recorder,
     reshaped,
-    save,
-    save_all,
-    save_original,
-    save_result,
+    saved_result,
+    saved_tensor,
     unpack,
     unpack_all,
     zeros_for,
@@ -38,148 +32,66 @@ from .. import ops
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
-class TrilBackward0(Recorded):
-    __slots__ = ("diagonal",)
-    diagonal: int
+class TrilBackward0(Recorded, operands=(0,)):
+    diagonal = kept_argument(1)
     formulas = ("grad.tril(diagonal)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.tril(self.diagonal),)
 
 
-# tril(Tensor self, SymInt diagonal=0) -> Tensor
-@records(TrilBackward0, (0,), "diagonal = 1")
-def tril_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, diagonal: int) -> Tensor:
-        result = below(self, diagonal)
-        node = TrilBackward0()
-        node.edges = (self.edge,)
-        node.diagonal = diagonal
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
-def tril_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, diagonal: int) -> Tensor:
-        check_inplace(self)
-        node = TrilBackward0()
-        node.edges = (self.edge,)
-        node.diagonal = diagonal
-        rebase_history(below(self, diagonal), node)
-        return self
-
-    return kernel
-
-
-# tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
-tril_out = refuse_recording("tril", 0, 2)
+tril_default = recorder(TrilBackward0)
+tril_ = inplace_recorder(TrilBackward0)
+tril_out = out_recorder(TrilBackward0)
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor
-class TriuBackward0(Recorded):
-    __slots__ = ("diagonal",)
-    diagonal: int
+class TriuBackward0(Recorded, operands=(0,)):
+    diagonal = kept_argument(1)
     formulas = ("grad.triu(diagonal)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.triu(self.diagonal),)
 
 
-# triu(Tensor self, SymInt diagonal=0) -> Tensor
-@records(TriuBackward0, (0,), "diagonal = 1")
-def triu_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, diagonal: int) -> Tensor:
-        result = below(self, diagonal)
-        node = TriuBackward0()
-        node.edges = (self.edge,)
-        node.diagonal = diagonal
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
-def triu_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, diagonal: int) -> Tensor:
-        check_inplace(self)
-        node = TriuBackward0()
-        node.edges = (self.edge,)
-        node.diagonal = diagonal
-        rebase_history(below(self, diagonal), node)
-        return self
-
-    return kernel
-
-
-# triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
-triu_out = refuse_recording("triu", 0, 2)
+triu_default = recorder(TriuBackward0)
+triu_ = inplace_recorder(TriuBackward0)
+triu_out = out_recorder(TriuBackward0)
 
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
-class CatBackward0(Recorded):
-    __slots__ = ("dim", "tensors_shapes")
-    tensors_shapes: Any
-    dim: int
+class CatBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
+
+    @kept_value(0)
+    def tensors_shapes(tensors: Any) -> Any:
+        return shapes_gradients.shapes_of(tensors)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return gradients_of(self, shapes_gradients.cat_backward(grad, self.tensors_shapes, self.dim), len(self.edges))
 
 
-# cat(Tensor[] tensors, int dim=0) -> Tensor
-def cat_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(tensors: list[Tensor], dim: int) -> Tensor:
-        result = below(tensors, dim)
-        node = CatBackward0()
-        node.edges = edges_of(tensors)
-        node.tensors_shapes = shapes_gradients.shapes_of(tensors)
-        node.dim = dim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
-cat_out = refuse_recording("cat", 0, 2)
+cat_default = recorder(CatBackward0)
+cat_out = out_recorder(CatBackward0)
 
 
 # stack(Tensor[] tensors, int dim=0) -> Tensor
-class StackBackward0(Recorded):
-    __slots__ = ("dim",)
-    dim: int
+class StackBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return gradients_of(self, ops.views._unbind(grad, self.dim), len(self.edges))
 
 
-# stack(Tensor[] tensors, int dim=0) -> Tensor
-def stack_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(tensors: list[Tensor], dim: int) -> Tensor:
-        result = below(tensors, dim)
-        node = StackBackward0()
-        node.edges = edges_of(tensors)
-        node.dim = dim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
-stack_out = refuse_recording("stack", 0, 2)
+stack_default = recorder(StackBackward0)
+stack_out = out_recorder(StackBackward0)
 
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
-class GatherBackward0(Recorded):
-    __slots__ = ("dim", "index", "self_shape")
-    self_shape: Any
-    dim: int
-    index: Saved
-    saved = ("index",)
+class GatherBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    index = saved_tensor(2)
     formulas = ("grad.new_zeros(self_shape).scatter_add(dim, index, grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -187,67 +99,30 @@ class GatherBackward0(Recorded):
         return (zeros_for(grad, self.self_shape).scatter_add(self.dim, index, grad),)
 
 
-# gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
-@records(GatherBackward0, (0,), "self_shape = shape(0)", "dim = 1", "index = save(2)")
-def gather_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
-        if self.edge is None:
-            return below(self, dim, index, sparse_grad)
-        result = below(self, dim, index, sparse_grad)
-        node = GatherBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.index = save(index)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)
-gather_out = refuse_recording("gather", 0, 4)
+gather_default = recorder(GatherBackward0)
+gather_out = out_recorder(GatherBackward0)
 
 
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
-class IndexBackward0(Recorded):
-    __slots__ = ("indices", "self_shape")
-    self_shape: Any
-    indices: Saved
-    saved = ("indices",)
+class IndexBackward0(Recorded, operands=(0,), refused=(1,)):
+    self_shape = kept_shape(0)
+    indices = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack_all(self.indices, self)
         return (ops.index_put(zeros_for(grad, self.self_shape), indices, grad, True),)
 
 
-# index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
-def index_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, indices: list[Tensor | None]) -> Tensor:
-        check_no_gradient("index", "indices", indices)
-        result = below(self, indices)
-        node = IndexBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.indices = save_all(indices)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
-index_Tensor_out = refuse_recording("index", 0, 2)
+index_Tensor = recorder(IndexBackward0)
+index_Tensor_out = out_recorder(IndexBackward0)
 
 
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
-class IndexAddBackward0(Recorded):
-    __slots__ = ("alpha", "dim", "index", "source_shape")
-    dim: int
-    index: Saved
-    source_shape: Any
-    alpha: Any
-    saved = ("index",)
+class IndexAddBackward0(Recorded, operands=(0, 3)):
+    dim = kept_argument(1)
+    index = saved_tensor(2, needed_by=(3,))
+    source_shape = kept_shape(3)
+    alpha = kept_argument(4)
     formulas = ("grad", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -265,54 +140,16 @@ class IndexAddBackward0(Recorded):
         return grad_self, grad_source
 
 
-# index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
-@records(IndexAddBackward0, (0, 3), "dim = 1", "index = save(2) for 3", "source_shape = shape(3)", "alpha = 4")
-def index_add_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, dim, index, source, alpha)
-        result = below(self, dim, index, source, alpha)
-        node = IndexAddBackward0()
-        node.edges = (self.edge, source.edge)
-        node.dim = dim
-        node.index = save(index) if source.edge is not None else None
-        node.source_shape = source.shape
-        node.alpha = alpha
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
-def index_add_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, dim, index, source, alpha)
-        check_inplace(self)
-        node = IndexAddBackward0()
-        node.edges = (self.edge, source.edge)
-        node.dim = dim
-        node.index = save(index) if source.edge is not None else None
-        node.source_shape = source.shape
-        node.alpha = alpha
-        rebase_history(below(self, dim, index, source, alpha), node)
-        return self
-
-    return kernel
-
-
-# index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-index_add_out = refuse_recording("index_add", 0, 3, 5)
+index_add_default = recorder(IndexAddBackward0)
+index_add_ = inplace_recorder(IndexAddBackward0)
+index_add_out = out_recorder(IndexAddBackward0)
 
 
 # index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
-class IndexCopyBackward0(Recorded):
-    __slots__ = ("dim", "index", "source_shape")
-    dim: int
-    index: Saved
-    source_shape: Any
-    saved = ("index",)
+class IndexCopyBackward0(Recorded, operands=(0, 3)):
+    dim = kept_argument(1)
+    index = saved_tensor(2)
+    source_shape = kept_shape(3)
     formulas = (
         "ops.index_fill(grad, dim, index, 0)",
         "shapes_gradients.index_source_backward(grad, dim, index, source_shape)",
@@ -331,51 +168,15 @@ class IndexCopyBackward0(Recorded):
         return grad_self, grad_source
 
 
-# index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
-@records(IndexCopyBackward0, (0, 3), "dim = 1", "index = save(2)", "source_shape = shape(3)")
-def index_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, dim, index, source)
-        result = below(self, dim, index, source)
-        node = IndexCopyBackward0()
-        node.edges = (self.edge, source.edge)
-        node.dim = dim
-        node.index = save(index)
-        node.source_shape = source.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
-def index_copy_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, dim, index, source)
-        check_inplace(self)
-        node = IndexCopyBackward0()
-        node.edges = (self.edge, source.edge)
-        node.dim = dim
-        node.index = save(index)
-        node.source_shape = source.shape
-        rebase_history(below(self, dim, index, source), node)
-        return self
-
-    return kernel
-
-
-# index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
-index_copy_out = refuse_recording("index_copy", 0, 3, 4)
+index_copy_default = recorder(IndexCopyBackward0)
+index_copy_ = inplace_recorder(IndexCopyBackward0)
+index_copy_out = out_recorder(IndexCopyBackward0)
 
 
 # index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-class IndexFillBackward0(Recorded):
-    __slots__ = ("dim", "index")
-    dim: int
-    index: Saved
-    saved = ("index",)
+class IndexFillBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
+    index = saved_tensor(2)
     formulas = ("ops.index_fill(grad, dim, index, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -383,49 +184,15 @@ class IndexFillBackward0(Recorded):
         return (ops.index_fill(grad, self.dim, index, 0),)
 
 
-# index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-@records(IndexFillBackward0, (0,), "dim = 1", "index = save(2)")
-def index_fill_int_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-        if self.edge is None:
-            return below(self, dim, index, value)
-        result = below(self, dim, index, value)
-        node = IndexFillBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.index = save(index)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
-def index_fill__int_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-        if self.edge is None:
-            return below(self, dim, index, value)
-        check_inplace(self)
-        node = IndexFillBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.index = save(index)
-        rebase_history(below(self, dim, index, value), node)
-        return self
-
-    return kernel
-
-
-# index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-index_fill_int_Scalar_out = refuse_recording("index_fill", 0, 4)
+index_fill_int_Scalar = recorder(IndexFillBackward0)
+index_fill__int_Scalar = inplace_recorder(IndexFillBackward0)
+index_fill_int_Scalar_out = out_recorder(IndexFillBackward0)
 
 
 # index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
-class IndexFillBackward1(Recorded):
-    __slots__ = ("dim", "index")
-    dim: int
-    index: Saved
-    saved = ("index",)
+class IndexFillBackward1(Recorded, operands=(0, 3)):
+    dim = kept_argument(1)
+    index = saved_tensor(2)
     formulas = ("ops.index_fill(grad, dim, index, 0)", "(grad - ops.index_fill(grad, dim, index, 0)).sum()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -441,49 +208,15 @@ class IndexFillBackward1(Recorded):
         return grad_self, grad_value
 
 
-# index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
-@records(IndexFillBackward1, (0, 3), "dim = 1", "index = save(2)")
-def index_fill_int_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-        if self.edge is None and value.edge is None:
-            return below(self, dim, index, value)
-        result = below(self, dim, index, value)
-        node = IndexFillBackward1()
-        node.edges = (self.edge, value.edge)
-        node.dim = dim
-        node.index = save(index)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)
-def index_fill__int_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-        if self.edge is None and value.edge is None:
-            return below(self, dim, index, value)
-        check_inplace(self)
-        node = IndexFillBackward1()
-        node.edges = (self.edge, value.edge)
-        node.dim = dim
-        node.index = save(index)
-        rebase_history(below(self, dim, index, value), node)
-        return self
-
-    return kernel
-
-
-# index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
-index_fill_int_Tensor_out = refuse_recording("index_fill", 0, 3, 4)
+index_fill_int_Tensor = recorder(IndexFillBackward1)
+index_fill__int_Tensor = inplace_recorder(IndexFillBackward1)
+index_fill_int_Tensor_out = out_recorder(IndexFillBackward1)
 
 
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
-class IndexPutBackward0(Recorded):
-    __slots__ = ("accumulate", "indices")
-    accumulate: bool
-    indices: Saved
-    saved = ("indices",)
+class IndexPutBackward0(Recorded, operands=(0, 2), refused=(1,)):
+    accumulate = kept_argument(3)
+    indices = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, values_edge = self.edges if edges is None else edges
@@ -498,47 +231,16 @@ class IndexPutBackward0(Recorded):
         return grad_self, grad_values
 
 
-# index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
-def index_put_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-        check_no_gradient("index_put", "indices", indices)
-        result = below(self, indices, values, accumulate)
-        node = IndexPutBackward0()
-        node.edges = (self.edge, values.edge)
-        node.accumulate = accumulate
-        node.indices = save_all(indices)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
-def index_put_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-        check_no_gradient("index_put_", "indices", indices)
-        check_inplace(self)
-        node = IndexPutBackward0()
-        node.edges = (self.edge, values.edge)
-        node.accumulate = accumulate
-        node.indices = save_all(indices)
-        rebase_history(below(self, indices, values, accumulate), node)
-        return self
-
-    return kernel
-
-
-# index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
-index_put_out = refuse_recording("index_put", 0, 2, 4)
+index_put_default = recorder(IndexPutBackward0)
+index_put_ = inplace_recorder(IndexPutBackward0)
+index_put_out = out_recorder(IndexPutBackward0)
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
-class IndexSelectBackward0(Recorded):
-    __slots__ = ("dim", "index", "self_shape")
-    self_shape: Any
-    dim: int
-    index: Saved
-    saved = ("index",)
+class IndexSelectBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    index = saved_tensor(2)
     formulas = ("shapes_gradients.index_select_backward(grad, self_shape, dim, index)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -546,33 +248,13 @@ class IndexSelectBackward0(Recorded):
         return (shapes_gradients.index_select_backward(grad, self.self_shape, self.dim, index),)
 
 
-# index_select(Tensor self, int dim, Tensor index) -> Tensor
-@records(IndexSelectBackward0, (0,), "self_shape = shape(0)", "dim = 1", "index = save(2)")
-def index_select_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, dim, index)
-        result = below(self, dim, index)
-        node = IndexSelectBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.index = save(index)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
-index_select_out = refuse_recording("index_select", 0, 3)
+index_select_default = recorder(IndexSelectBackward0)
+index_select_out = out_recorder(IndexSelectBackward0)
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-class MaskedFillBackward0(Recorded):
-    __slots__ = ("mask",)
-    mask: Saved
-    saved = ("mask",)
+class MaskedFillBackward0(Recorded, operands=(0,)):
+    mask = saved_tensor(1)
     formulas = ("ops.masked_fill(grad, mask, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -580,46 +262,14 @@ class MaskedFillBackward0(Recorded):
         return (ops.masked_fill(grad, mask_, 0),)
 
 
-# masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-@records(MaskedFillBackward0, (0,), "mask = save(1)")
-def masked_fill_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-        if self.edge is None:
-            return below(self, mask, value)
-        result = below(self, mask, value)
-        node = MaskedFillBackward0()
-        node.edges = (self.edge,)
-        node.mask = save(mask)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
-def masked_fill__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-        if self.edge is None:
-            return below(self, mask, value)
-        check_inplace(self)
-        node = MaskedFillBackward0()
-        node.edges = (self.edge,)
-        node.mask = save(mask)
-        rebase_history(below(self, mask, value), node)
-        return self
-
-    return kernel
-
-
-# masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-masked_fill_Scalar_out = refuse_recording("masked_fill", 0, 3)
+masked_fill_Scalar = recorder(MaskedFillBackward0)
+masked_fill__Scalar = inplace_recorder(MaskedFillBackward0)
+masked_fill_Scalar_out = out_recorder(MaskedFillBackward0)
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
-class MaskedFillBackward1(Recorded):
-    __slots__ = ("mask",)
-    mask: Saved
-    saved = ("mask",)
+class MaskedFillBackward1(Recorded, operands=(0, 2)):
+    mask = saved_tensor(1)
     formulas = ("ops.masked_fill(grad, mask, 0)", "ops.pointwise._where(mask, grad, 0).sum()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -635,47 +285,15 @@ class MaskedFillBackward1(Recorded):
         return grad_self, grad_value
 
 
-# masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
-@records(MaskedFillBackward1, (0, 2), "mask = save(1)")
-def masked_fill_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-        if self.edge is None and value.edge is None:
-            return below(self, mask, value)
-        result = below(self, mask, value)
-        node = MaskedFillBackward1()
-        node.edges = (self.edge, value.edge)
-        node.mask = save(mask)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
-def masked_fill__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-        if self.edge is None and value.edge is None:
-            return below(self, mask, value)
-        check_inplace(self)
-        node = MaskedFillBackward1()
-        node.edges = (self.edge, value.edge)
-        node.mask = save(mask)
-        rebase_history(below(self, mask, value), node)
-        return self
-
-    return kernel
-
-
-# masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
-masked_fill_Tensor_out = refuse_recording("masked_fill", 0, 2, 3)
+masked_fill_Tensor = recorder(MaskedFillBackward1)
+masked_fill__Tensor = inplace_recorder(MaskedFillBackward1)
+masked_fill_Tensor_out = out_recorder(MaskedFillBackward1)
 
 
 # masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
-class MaskedScatterBackward0(Recorded):
-    __slots__ = ("mask", "source_shape")
-    mask: Saved
-    source_shape: Any
-    saved = ("mask",)
+class MaskedScatterBackward0(Recorded, operands=(0, 2)):
+    mask = saved_tensor(1)
+    source_shape = kept_shape(2)
     formulas = ("ops.masked_fill(grad, mask, 0)", "shapes_gradients.masked_source_backward(grad, mask, source_shape)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -691,50 +309,16 @@ class MaskedScatterBackward0(Recorded):
         return grad_self, grad_source
 
 
-# masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
-@records(MaskedScatterBackward0, (0, 2), "mask = save(1)", "source_shape = shape(2)")
-def masked_scatter_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, mask, source)
-        result = below(self, mask, source)
-        node = MaskedScatterBackward0()
-        node.edges = (self.edge, source.edge)
-        node.mask = save(mask)
-        node.source_shape = source.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
-def masked_scatter_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, mask, source)
-        check_inplace(self)
-        node = MaskedScatterBackward0()
-        node.edges = (self.edge, source.edge)
-        node.mask = save(mask)
-        node.source_shape = source.shape
-        rebase_history(below(self, mask, source), node)
-        return self
-
-    return kernel
-
-
-# masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
-masked_scatter_out = refuse_recording("masked_scatter", 0, 2, 3)
+masked_scatter_default = recorder(MaskedScatterBackward0)
+masked_scatter_ = inplace_recorder(MaskedScatterBackward0)
+masked_scatter_out = out_recorder(MaskedScatterBackward0)
 
 
 # put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
-class PutBackward0(Recorded):
-    __slots__ = ("accumulate", "index", "source_shape")
-    accumulate: bool
-    index: Saved
-    source_shape: Any
-    saved = ("index",)
+class PutBackward0(Recorded, operands=(0, 2)):
+    accumulate = kept_argument(3)
+    index = saved_tensor(1)
+    source_shape = kept_shape(2)
     formulas = ("", "ops.take(grad, index).reshape(source_shape)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -750,52 +334,16 @@ class PutBackward0(Recorded):
         return grad_self, grad_source
 
 
-# put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
-@records(PutBackward0, (0, 2), "accumulate = 3", "index = save(1)", "source_shape = shape(2)")
-def put_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, index, source, accumulate)
-        result = below(self, index, source, accumulate)
-        node = PutBackward0()
-        node.edges = (self.edge, source.edge)
-        node.accumulate = accumulate
-        node.index = save(index)
-        node.source_shape = source.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
-def put_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, index, source, accumulate)
-        check_inplace(self)
-        node = PutBackward0()
-        node.edges = (self.edge, source.edge)
-        node.accumulate = accumulate
-        node.index = save(index)
-        node.source_shape = source.shape
-        rebase_history(below(self, index, source, accumulate), node)
-        return self
-
-    return kernel
-
-
-# put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
-put_out = refuse_recording("put", 0, 2, 4)
+put_default = recorder(PutBackward0)
+put_ = inplace_recorder(PutBackward0)
+put_out = out_recorder(PutBackward0)
 
 
 # scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-class ScatterBackward0(Recorded):
-    __slots__ = ("dim", "index", "src_shape")
-    dim: int
-    index: Saved
-    src_shape: Any
-    saved = ("index",)
+class ScatterBackward0(Recorded, operands=(0, 3)):
+    dim = kept_argument(1)
+    index = saved_tensor(2)
+    src_shape = kept_shape(3)
     formulas = (
         "ops.scatter(grad, dim, index, 0)",
         "shapes_gradients.scatter_source_backward(grad, dim, index, src_shape)",
@@ -814,51 +362,15 @@ class ScatterBackward0(Recorded):
         return grad_self, grad_src
 
 
-# scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-@records(ScatterBackward0, (0, 3), "dim = 1", "index = save(2)", "src_shape = shape(3)")
-def scatter_src(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        if self.edge is None and src.edge is None:
-            return below(self, dim, index, src)
-        result = below(self, dim, index, src)
-        node = ScatterBackward0()
-        node.edges = (self.edge, src.edge)
-        node.dim = dim
-        node.index = save(index)
-        node.src_shape = src.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
-def scatter__src(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        if self.edge is None and src.edge is None:
-            return below(self, dim, index, src)
-        check_inplace(self)
-        node = ScatterBackward0()
-        node.edges = (self.edge, src.edge)
-        node.dim = dim
-        node.index = save(index)
-        node.src_shape = src.shape
-        rebase_history(below(self, dim, index, src), node)
-        return self
-
-    return kernel
-
-
-# scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
-scatter_src_out = refuse_recording("scatter", 0, 3, 4)
+scatter_src = recorder(ScatterBackward0)
+scatter__src = inplace_recorder(ScatterBackward0)
+scatter_src_out = out_recorder(ScatterBackward0)
 
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-class ScatterBackward1(Recorded):
-    __slots__ = ("dim", "index")
-    dim: int
-    index: Saved
-    saved = ("index",)
+class ScatterBackward1(Recorded, operands=(0,)):
+    dim = kept_argument(1)
+    index = saved_tensor(2)
     formulas = ("ops.scatter(grad, dim, index, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -866,50 +378,16 @@ class ScatterBackward1(Recorded):
         return (ops.scatter(grad, self.dim, index, 0),)
 
 
-# scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-@records(ScatterBackward1, (0,), "dim = 1", "index = save(2)")
-def scatter_value(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-        if self.edge is None:
-            return below(self, dim, index, value)
-        result = below(self, dim, index, value)
-        node = ScatterBackward1()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.index = save(index)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
-def scatter__value(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-        if self.edge is None:
-            return below(self, dim, index, value)
-        check_inplace(self)
-        node = ScatterBackward1()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.index = save(index)
-        rebase_history(below(self, dim, index, value), node)
-        return self
-
-    return kernel
-
-
-# scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-scatter_value_out = refuse_recording("scatter", 0, 4)
+scatter_value = recorder(ScatterBackward1)
+scatter__value = inplace_recorder(ScatterBackward1)
+scatter_value_out = out_recorder(ScatterBackward1)
 
 
 # scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-class ScatterAddBackward0(Recorded):
-    __slots__ = ("dim", "index", "src_shape")
-    dim: int
-    index: Saved
-    src_shape: Any
-    saved = ("index",)
+class ScatterAddBackward0(Recorded, operands=(0, 3)):
+    dim = kept_argument(1)
+    index = saved_tensor(2, needed_by=(3,))
+    src_shape = kept_shape(3)
     formulas = ("grad", "shapes_gradients.scatter_source_backward(grad, dim, index, src_shape)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -924,51 +402,15 @@ class ScatterAddBackward0(Recorded):
         return grad_self, grad_src
 
 
-# scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
-@records(ScatterAddBackward0, (0, 3), "dim = 1", "index = save(2) for 3", "src_shape = shape(3)")
-def scatter_add_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        if self.edge is None and src.edge is None:
-            return below(self, dim, index, src)
-        result = below(self, dim, index, src)
-        node = ScatterAddBackward0()
-        node.edges = (self.edge, src.edge)
-        node.dim = dim
-        node.index = save(index) if src.edge is not None else None
-        node.src_shape = src.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
-def scatter_add_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        if self.edge is None and src.edge is None:
-            return below(self, dim, index, src)
-        check_inplace(self)
-        node = ScatterAddBackward0()
-        node.edges = (self.edge, src.edge)
-        node.dim = dim
-        node.index = save(index) if src.edge is not None else None
-        node.src_shape = src.shape
-        rebase_history(below(self, dim, index, src), node)
-        return self
-
-    return kernel
-
-
-# scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
-scatter_add_out = refuse_recording("scatter_add", 0, 3, 4)
+scatter_add_default = recorder(ScatterAddBackward0)
+scatter_add_ = inplace_recorder(ScatterAddBackward0)
+scatter_add_out = out_recorder(ScatterAddBackward0)
 
 
 # take(Tensor self, Tensor index) -> Tensor
-class TakeBackward0(Recorded):
-    __slots__ = ("index", "self_shape")
-    self_shape: Any
-    index: Saved
-    saved = ("index",)
+class TakeBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    index = saved_tensor(1)
     formulas = ("ops.put(grad.new_zeros(self_shape), index, grad, True)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -976,65 +418,32 @@ class TakeBackward0(Recorded):
         return (ops.put(zeros_for(grad, self.self_shape), index, grad, True),)
 
 
-# take(Tensor self, Tensor index) -> Tensor
-@records(TakeBackward0, (0,), "self_shape = shape(0)", "index = save(1)")
-def take_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, index: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, index)
-        result = below(self, index)
-        node = TakeBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.index = save(index)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
-take_out = refuse_recording("take", 0, 2)
+take_default = recorder(TakeBackward0)
+take_out = out_recorder(TakeBackward0)
 
 
 # _unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
-class UnsafeIndexBackward0(Recorded):
-    __slots__ = ("indices", "self_shape")
-    self_shape: Any
-    indices: Saved
-    saved = ("indices",)
+class UnsafeIndexBackward0(Recorded, operands=(0,), refused=(1,)):
+    self_shape = kept_shape(0)
+    indices = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack_all(self.indices, self)
         return (ops.index_put(zeros_for(grad, self.self_shape), indices, grad, True),)
 
 
-# _unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
-def _unsafe_index_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, indices: list[Tensor | None]) -> Tensor:
-        check_no_gradient("_unsafe_index", "indices", indices)
-        result = below(self, indices)
-        node = UnsafeIndexBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.indices = save_all(indices)
-        record(result, node)
-        return result
-
-    return kernel
+_unsafe_index_Tensor = recorder(UnsafeIndexBackward0)
 
 
 # scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
-class ScatterReduceBackward0(Recorded):
-    __slots__ = ("dim", "include_self", "index", "reduce", "result", "self", "src")
-    self: Saved
-    dim: int
-    index: Saved
-    src: Saved
-    reduce: str
-    include_self: bool
-    result: Saved
-    saved = ("self", "index", "src", "result")
+class ScatterReduceBackward0(Recorded, operands=(0, 3)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    index = saved_tensor(2)
+    src = saved_tensor(3)
+    reduce = kept_argument(4)
+    include_self = kept_argument(5)
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1057,75 +466,19 @@ class ScatterReduceBackward0(Recorded):
         )
 
 
-# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
-@records(
-    ScatterReduceBackward0,
-    (0, 3),
-    "self = save(0)",
-    "dim = 1",
-    "index = save(2)",
-    "src = save(3)",
-    "reduce = 4",
-    "include_self = 5",
-    "result = result(0)",
-)
-def scatter_reduce_two(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-        if self.edge is None and src.edge is None:
-            return below(self, dim, index, src, reduce, include_self)
-        result = below(self, dim, index, src, reduce, include_self)
-        node = ScatterReduceBackward0()
-        node.edges = (self.edge, src.edge)
-        node.self = save(self)
-        node.dim = dim
-        node.index = save(index)
-        node.src = save(src)
-        node.reduce = reduce
-        node.include_self = include_self
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
-#     Tensor(a!)
-def scatter_reduce__two(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-        if self.edge is None and src.edge is None:
-            return below(self, dim, index, src, reduce, include_self)
-        check_inplace(self)
-        node = ScatterReduceBackward0()
-        node.edges = (self.edge, src.edge)
-        node.self = save_original(self)
-        node.dim = dim
-        node.index = save(index)
-        node.src = save(src)
-        node.reduce = reduce
-        node.include_self = include_self
-        rebase_history(below(self, dim, index, src, reduce, include_self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True,
-#     Tensor(a!) out) -> Tensor(a!)
-scatter_reduce_two_out = refuse_recording("scatter_reduce", 0, 3, 6)
+scatter_reduce_two = recorder(ScatterReduceBackward0)
+scatter_reduce__two = inplace_recorder(ScatterReduceBackward0)
+scatter_reduce_two_out = out_recorder(ScatterReduceBackward0)
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
-class ScatterBackward2(Recorded):
-    __slots__ = ("dim", "index", "reduce", "result", "self", "src")
-    self: Saved
-    dim: int
-    index: Saved
-    src: Saved
-    reduce: str
-    result: Saved
-    saved = ("self", "index", "src", "result")
+class ScatterBackward2(Recorded, operands=(0, 3)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    index = saved_tensor(2)
+    src = saved_tensor(3)
+    reduce = kept_argument(4)
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1148,69 +501,18 @@ class ScatterBackward2(Recorded):
         )
 
 
-# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
-@records(
-    ScatterBackward2,
-    (0, 3),
-    "self = save(0)",
-    "dim = 1",
-    "index = save(2)",
-    "src = save(3)",
-    "reduce = 4",
-    "result = result(0)",
-)
-def scatter_reduce__(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-        if self.edge is None and src.edge is None:
-            return below(self, dim, index, src, reduce)
-        result = below(self, dim, index, src, reduce)
-        node = ScatterBackward2()
-        node.edges = (self.edge, src.edge)
-        node.self = save(self)
-        node.dim = dim
-        node.index = save(index)
-        node.src = save(src)
-        node.reduce = reduce
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)
-def scatter__reduce(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-        if self.edge is None and src.edge is None:
-            return below(self, dim, index, src, reduce)
-        check_inplace(self)
-        node = ScatterBackward2()
-        node.edges = (self.edge, src.edge)
-        node.self = save_original(self)
-        node.dim = dim
-        node.index = save(index)
-        node.src = save(src)
-        node.reduce = reduce
-        rebase_history(below(self, dim, index, src, reduce), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
-scatter_reduce_out = refuse_recording("scatter", 0, 3, 5)
+scatter_reduce__ = recorder(ScatterBackward2)
+scatter__reduce = inplace_recorder(ScatterBackward2)
+scatter_reduce_out = out_recorder(ScatterBackward2)
 
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
-class ScatterBackward3(Recorded):
-    __slots__ = ("dim", "index", "reduce", "self", "value")
-    reduce: str
-    self: Saved
-    dim: int
-    index: Saved
-    value: Any
-    saved = ("self", "index")
+class ScatterBackward3(Recorded, operands=(0,)):
+    reduce = kept_argument(4)
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    index = saved_tensor(2)
+    value = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1222,61 +524,20 @@ class ScatterBackward3(Recorded):
         )
 
 
-# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
-@records(ScatterBackward3, (0,), "reduce = 4", "self = save(0)", "dim = 1", "index = save(2)", "value = 3")
-def scatter_value_reduce(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-        if self.edge is None:
-            return below(self, dim, index, value, reduce)
-        result = below(self, dim, index, value, reduce)
-        node = ScatterBackward3()
-        node.edges = (self.edge,)
-        node.reduce = reduce
-        node.self = save(self)
-        node.dim = dim
-        node.index = save(index)
-        node.value = value
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
-def scatter__value_reduce(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-        if self.edge is None:
-            return below(self, dim, index, value, reduce)
-        check_inplace(self)
-        node = ScatterBackward3()
-        node.edges = (self.edge,)
-        node.reduce = reduce
-        node.self = save_original(self)
-        node.dim = dim
-        node.index = save(index)
-        node.value = value
-        rebase_history(below(self, dim, index, value, reduce), node)
-        return self
-
-    return kernel
-
-
-# scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
-#     Tensor(a!)
-scatter_value_reduce_out = refuse_recording("scatter", 0, 5)
+scatter_value_reduce = recorder(ScatterBackward3)
+scatter__value_reduce = inplace_recorder(ScatterBackward3)
+scatter_value_reduce_out = out_recorder(ScatterBackward3)
 
 
 # index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
-class IndexReduceBackward0(Recorded):
-    __slots__ = ("dim", "include_self", "index", "reduce", "result", "self", "source")
-    self: Saved
-    dim: int
-    index: Saved
-    source: Saved
-    reduce: str
-    include_self: bool
-    result: Saved
-    saved = ("self", "index", "source", "result")
+class IndexReduceBackward0(Recorded, operands=(0, 3)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    index = saved_tensor(2)
+    source = saved_tensor(3)
+    reduce = kept_argument(4)
+    include_self = kept_argument(5)
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1299,60 +560,6 @@ class IndexReduceBackward0(Recorded):
         )
 
 
-# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
-@records(
-    IndexReduceBackward0,
-    (0, 3),
-    "self = save(0)",
-    "dim = 1",
-    "index = save(2)",
-    "source = save(3)",
-    "reduce = 4",
-    "include_self = 5",
-    "result = result(0)",
-)
-def index_reduce_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, dim, index, source, reduce, include_self)
-        result = below(self, dim, index, source, reduce, include_self)
-        node = IndexReduceBackward0()
-        node.edges = (self.edge, source.edge)
-        node.self = save(self)
-        node.dim = dim
-        node.index = save(index)
-        node.source = save(source)
-        node.reduce = reduce
-        node.include_self = include_self
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) ->
-#     Tensor(a!)
-def index_reduce_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
-        if self.edge is None and source.edge is None:
-            return below(self, dim, index, source, reduce, include_self)
-        check_inplace(self)
-        node = IndexReduceBackward0()
-        node.edges = (self.edge, source.edge)
-        node.self = save_original(self)
-        node.dim = dim
-        node.index = save(index)
-        node.source = save(source)
-        node.reduce = reduce
-        node.include_self = include_self
-        rebase_history(below(self, dim, index, source, reduce, include_self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True,
-#     Tensor(a!) out) -> Tensor(a!)
-index_reduce_out = refuse_recording("index_reduce", 0, 3, 6)
+index_reduce_default = recorder(IndexReduceBackward0)
+index_reduce_ = inplace_recorder(IndexReduceBackward0)
+index_reduce_out = out_recorder(IndexReduceBackward0)

@@ -3,29 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
     RecordedSeveral,
-    Saved,
-    Tensor,
     adjoint_of,
-    check_inplace,
-    check_no_gradient,
     conjugate_of,
     gradients_of,
+    inplace_recorder,
+    kept_argument,
+    kept_shape,
+    kept_stride,
     not_implemented,
-    rebase_history,
-    record,
-    record_several,
-    records,
+    out_recorder,
+    recorder,
     refuse_recording,
-    save,
-    save_result,
+    saved_result,
+    saved_tensor,
     turned,
     unpack,
 )
@@ -38,13 +35,11 @@ from .. import ops
 
 
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-class AddbmmBackward0(Recorded):
-    __slots__ = ("alpha", "batch1", "batch2", "beta")
-    beta: Any
-    batch2: Saved
-    alpha: Any
-    batch1: Saved
-    saved = ("batch2", "batch1")
+class AddbmmBackward0(Recorded, operands=(0, 1, 2)):
+    beta = kept_argument(3)
+    batch2 = saved_tensor(2, needed_by=(1,))
+    alpha = kept_argument(4)
+    batch1 = saved_tensor(1, needed_by=(2,))
     formulas = (
         "pointwise_gradients.scaled(grad, beta.conjugate())",
         "pointwise_gradients.scaled(ops.matmul(grad, batch2.mH), alpha.conjugate())",
@@ -67,53 +62,19 @@ class AddbmmBackward0(Recorded):
         return grad_self, grad_batch1, grad_batch2
 
 
-# addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-@records(AddbmmBackward0, (0, 1, 2), "beta = 3", "batch2 = save(2) for 1", "alpha = 4", "batch1 = save(1) for 2")
-def addbmm_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-        result = below(self, batch1, batch2, beta, alpha)
-        node = AddbmmBackward0()
-        node.edges = (self.edge, batch1.edge, batch2.edge)
-        node.beta = beta
-        node.batch2 = save(batch2) if batch1.edge is not None else None
-        node.alpha = alpha
-        node.batch1 = save(batch1) if batch2.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addbmm_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = AddbmmBackward0()
-        node.edges = (self.edge, batch1.edge, batch2.edge)
-        node.beta = beta
-        node.batch2 = save(batch2) if batch1.edge is not None else None
-        node.alpha = alpha
-        node.batch1 = save(batch1) if batch2.edge is not None else None
-        rebase_history(below(self, batch1, batch2, beta, alpha), node)
-        return self
-
-    return kernel
-
-
-# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-addbmm_out = refuse_recording("addbmm", 0, 1, 2, 5)
+addbmm_default = recorder(AddbmmBackward0)
+addbmm_ = inplace_recorder(AddbmmBackward0)
+addbmm_out = out_recorder(AddbmmBackward0)
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-class AddmmBackward0(Recorded):
-    __slots__ = ("alpha", "beta", "mat1", "mat1_stride", "mat2", "mat2_stride")
-    beta: Any
-    mat2: Saved
-    mat1_stride: Any
-    alpha: Any
-    mat1: Saved
-    mat2_stride: Any
-    saved = ("mat2", "mat1")
+class AddmmBackward0(Recorded, operands=(0, 1, 2)):
+    beta = kept_argument(3)
+    mat2 = saved_tensor(2, needed_by=(1,))
+    mat1_stride = kept_stride(1)
+    alpha = kept_argument(4)
+    mat1 = saved_tensor(1, needed_by=(2,))
+    mat2_stride = kept_stride(2)
     formulas = (
         "pointwise_gradients.scaled(grad, beta.conjugate())",
         "linear_algebra_gradients.first_factor_gradient(grad, mat2, mat1_stride, alpha.conjugate())",
@@ -146,64 +107,17 @@ class AddmmBackward0(Recorded):
         return grad_self, grad_mat1, grad_mat2
 
 
-# addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-@records(
-    AddmmBackward0,
-    (0, 1, 2),
-    "beta = 3",
-    "mat2 = save(2) for 1",
-    "mat1_stride = stride(1)",
-    "alpha = 4",
-    "mat1 = save(1) for 2",
-    "mat2_stride = stride(2)",
-)
-def addmm_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-        result = below(self, mat1, mat2, beta, alpha)
-        node = AddmmBackward0()
-        node.edges = (self.edge, mat1.edge, mat2.edge)
-        node.beta = beta
-        node.mat2 = save(mat2) if mat1.edge is not None else None
-        node.mat1_stride = mat1.stride()
-        node.alpha = alpha
-        node.mat1 = save(mat1) if mat2.edge is not None else None
-        node.mat2_stride = mat2.stride()
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmm_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = AddmmBackward0()
-        node.edges = (self.edge, mat1.edge, mat2.edge)
-        node.beta = beta
-        node.mat2 = save(mat2) if mat1.edge is not None else None
-        node.mat1_stride = mat1.stride()
-        node.alpha = alpha
-        node.mat1 = save(mat1) if mat2.edge is not None else None
-        node.mat2_stride = mat2.stride()
-        rebase_history(below(self, mat1, mat2, beta, alpha), node)
-        return self
-
-    return kernel
-
-
-# addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-addmm_out = refuse_recording("addmm", 0, 1, 2, 5)
+addmm_default = recorder(AddmmBackward0)
+addmm_ = inplace_recorder(AddmmBackward0)
+addmm_out = out_recorder(AddmmBackward0)
 
 
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-class AddmvBackward0(Recorded):
-    __slots__ = ("alpha", "beta", "mat", "vec")
-    beta: Any
-    vec: Saved
-    alpha: Any
-    mat: Saved
-    saved = ("vec", "mat")
+class AddmvBackward0(Recorded, operands=(0, 1, 2)):
+    beta = kept_argument(3)
+    vec = saved_tensor(2, needed_by=(1,))
+    alpha = kept_argument(4)
+    mat = saved_tensor(1, needed_by=(2,))
     formulas = (
         "pointwise_gradients.scaled(grad, beta.conjugate())",
         "pointwise_gradients.scaled(ops.outer(grad, vec.conj()), alpha.conjugate())",
@@ -226,51 +140,17 @@ class AddmvBackward0(Recorded):
         return grad_self, grad_mat, grad_vec
 
 
-# addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-@records(AddmvBackward0, (0, 1, 2), "beta = 3", "vec = save(2) for 1", "alpha = 4", "mat = save(1) for 2")
-def addmv_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-        result = below(self, mat, vec, beta, alpha)
-        node = AddmvBackward0()
-        node.edges = (self.edge, mat.edge, vec.edge)
-        node.beta = beta
-        node.vec = save(vec) if mat.edge is not None else None
-        node.alpha = alpha
-        node.mat = save(mat) if vec.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmv_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = AddmvBackward0()
-        node.edges = (self.edge, mat.edge, vec.edge)
-        node.beta = beta
-        node.vec = save(vec) if mat.edge is not None else None
-        node.alpha = alpha
-        node.mat = save(mat) if vec.edge is not None else None
-        rebase_history(below(self, mat, vec, beta, alpha), node)
-        return self
-
-    return kernel
-
-
-# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-addmv_out = refuse_recording("addmv", 0, 1, 2, 5)
+addmv_default = recorder(AddmvBackward0)
+addmv_ = inplace_recorder(AddmvBackward0)
+addmv_out = out_recorder(AddmvBackward0)
 
 
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-class AddrBackward0(Recorded):
-    __slots__ = ("alpha", "beta", "vec1", "vec2")
-    beta: Any
-    vec2: Saved
-    alpha: Any
-    vec1: Saved
-    saved = ("vec2", "vec1")
+class AddrBackward0(Recorded, operands=(0, 1, 2)):
+    beta = kept_argument(3)
+    vec2 = saved_tensor(2, needed_by=(1,))
+    alpha = kept_argument(4)
+    vec1 = saved_tensor(1, needed_by=(2,))
     formulas = (
         "pointwise_gradients.scaled(grad, beta.conjugate())",
         "pointwise_gradients.scaled(ops.mv(grad, vec2.conj()), alpha.conjugate())",
@@ -293,51 +173,17 @@ class AddrBackward0(Recorded):
         return grad_self, grad_vec1, grad_vec2
 
 
-# addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-@records(AddrBackward0, (0, 1, 2), "beta = 3", "vec2 = save(2) for 1", "alpha = 4", "vec1 = save(1) for 2")
-def addr_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-        result = below(self, vec1, vec2, beta, alpha)
-        node = AddrBackward0()
-        node.edges = (self.edge, vec1.edge, vec2.edge)
-        node.beta = beta
-        node.vec2 = save(vec2) if vec1.edge is not None else None
-        node.alpha = alpha
-        node.vec1 = save(vec1) if vec2.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addr_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = AddrBackward0()
-        node.edges = (self.edge, vec1.edge, vec2.edge)
-        node.beta = beta
-        node.vec2 = save(vec2) if vec1.edge is not None else None
-        node.alpha = alpha
-        node.vec1 = save(vec1) if vec2.edge is not None else None
-        rebase_history(below(self, vec1, vec2, beta, alpha), node)
-        return self
-
-    return kernel
-
-
-# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-addr_out = refuse_recording("addr", 0, 1, 2, 5)
+addr_default = recorder(AddrBackward0)
+addr_ = inplace_recorder(AddrBackward0)
+addr_out = out_recorder(AddrBackward0)
 
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-class BaddbmmBackward0(Recorded):
-    __slots__ = ("alpha", "batch1", "batch2", "beta")
-    beta: Any
-    batch2: Saved
-    alpha: Any
-    batch1: Saved
-    saved = ("batch2", "batch1")
+class BaddbmmBackward0(Recorded, operands=(0, 1, 2)):
+    beta = kept_argument(3)
+    batch2 = saved_tensor(2, needed_by=(1,))
+    alpha = kept_argument(4)
+    batch1 = saved_tensor(1, needed_by=(2,))
     formulas = (
         "pointwise_gradients.scaled(grad, beta.conjugate())",
         "pointwise_gradients.scaled(ops.bmm(grad, batch2.mH), alpha.conjugate())",
@@ -360,49 +206,15 @@ class BaddbmmBackward0(Recorded):
         return grad_self, grad_batch1, grad_batch2
 
 
-# baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-@records(BaddbmmBackward0, (0, 1, 2), "beta = 3", "batch2 = save(2) for 1", "alpha = 4", "batch1 = save(1) for 2")
-def baddbmm_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-        result = below(self, batch1, batch2, beta, alpha)
-        node = BaddbmmBackward0()
-        node.edges = (self.edge, batch1.edge, batch2.edge)
-        node.beta = beta
-        node.batch2 = save(batch2) if batch1.edge is not None else None
-        node.alpha = alpha
-        node.batch1 = save(batch1) if batch2.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def baddbmm_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = BaddbmmBackward0()
-        node.edges = (self.edge, batch1.edge, batch2.edge)
-        node.beta = beta
-        node.batch2 = save(batch2) if batch1.edge is not None else None
-        node.alpha = alpha
-        node.batch1 = save(batch1) if batch2.edge is not None else None
-        rebase_history(below(self, batch1, batch2, beta, alpha), node)
-        return self
-
-    return kernel
-
-
-# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-baddbmm_out = refuse_recording("baddbmm", 0, 1, 2, 5)
+baddbmm_default = recorder(BaddbmmBackward0)
+baddbmm_ = inplace_recorder(BaddbmmBackward0)
+baddbmm_out = out_recorder(BaddbmmBackward0)
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
-class BmmBackward0(Recorded):
-    __slots__ = ("mat2", "self")
-    mat2: Saved
-    self: Saved
-    saved = ("mat2", "self")
+class BmmBackward0(Recorded, operands=(0, 1)):
+    mat2 = saved_tensor(1, needed_by=(0,))
+    self = saved_tensor(0, needed_by=(1,))
     formulas = ("ops.bmm(grad, mat2.mH)", "ops.bmm(self.mH, grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -418,31 +230,14 @@ class BmmBackward0(Recorded):
         return grad_self, grad_mat2
 
 
-# bmm(Tensor self, Tensor mat2) -> Tensor
-@records(BmmBackward0, (0, 1), "mat2 = save(1) for 0", "self = save(0) for 1")
-def bmm_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mat2: Tensor) -> Tensor:
-        result = below(self, mat2)
-        node = BmmBackward0()
-        node.edges = (self.edge, mat2.edge)
-        node.mat2 = save(mat2) if self.edge is not None else None
-        node.self = save(self) if mat2.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-bmm_out = refuse_recording("bmm", 0, 1, 2)
+bmm_default = recorder(BmmBackward0)
+bmm_out = out_recorder(BmmBackward0)
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
-class DotBackward0(Recorded):
-    __slots__ = ("self", "tensor")
-    tensor: Saved
-    self: Saved
-    saved = ("tensor", "self")
+class DotBackward0(Recorded, operands=(0, 1)):
+    tensor = saved_tensor(1, needed_by=(0,))
+    self = saved_tensor(0, needed_by=(1,))
     formulas = ("grad * tensor.conj()", "grad * self.conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -458,31 +253,14 @@ class DotBackward0(Recorded):
         return grad_self, grad_tensor
 
 
-# dot(Tensor self, Tensor tensor) -> Tensor
-@records(DotBackward0, (0, 1), "tensor = save(1) for 0", "self = save(0) for 1")
-def dot_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, tensor: Tensor) -> Tensor:
-        result = below(self, tensor)
-        node = DotBackward0()
-        node.edges = (self.edge, tensor.edge)
-        node.tensor = save(tensor) if self.edge is not None else None
-        node.self = save(self) if tensor.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
-dot_out = refuse_recording("dot", 0, 1, 2)
+dot_default = recorder(DotBackward0)
+dot_out = out_recorder(DotBackward0)
 
 
 # linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
-class LinalgCholeskyExBackward0(Recorded):
-    __slots__ = ("L", "upper")
-    upper: bool
-    L: Saved
-    saved = ("L",)
+class LinalgCholeskyExBackward0(Recorded, operands=(0,), results=(0,)):
+    upper = kept_argument(1)
+    L = saved_result(0)
     formulas = ("linear_algebra_gradients.cholesky_backward(grad, L, upper)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -490,33 +268,15 @@ class LinalgCholeskyExBackward0(Recorded):
         return (linear_algebra_gradients.cholesky_backward(grad, L, self.upper),)
 
 
-# linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
-@records(LinalgCholeskyExBackward0, (0,), "upper = 1", "L = result(0)", output=0)
-def linalg_cholesky_ex_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
-        L, info = below(self, upper, check_errors)
-        node = LinalgCholeskyExBackward0()
-        node.edges = (self.edge,)
-        node.upper = upper
-        record(L, node)
-        node.L = save_result(L)
-        return L, info
-
-    return kernel
-
-
-# linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) ->
-#     (Tensor(a!) L, Tensor(b!) info)
-linalg_cholesky_ex_L = refuse_recording("linalg_cholesky_ex", 0, 3, 4)
+linalg_cholesky_ex_default = recorder(LinalgCholeskyExBackward0)
+linalg_cholesky_ex_L = out_recorder(LinalgCholeskyExBackward0)
 
 
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
-class LinalgCrossBackward0(Recorded):
-    __slots__ = ("dim", "other", "self")
-    dim: int
-    other: Saved
-    self: Saved
-    saved = ("other", "self")
+class LinalgCrossBackward0(Recorded, operands=(0, 1)):
+    dim = kept_argument(2)
+    other = saved_tensor(1, needed_by=(0,))
+    self = saved_tensor(0, needed_by=(1,))
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -531,34 +291,16 @@ class LinalgCrossBackward0(Recorded):
         return grad_self, grad_other
 
 
-# linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
-@records(LinalgCrossBackward0, (0, 1), "dim = 2", "other = save(1) for 0", "self = save(0) for 1")
-def linalg_cross_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, dim: int) -> Tensor:
-        result = below(self, other, dim)
-        node = LinalgCrossBackward0()
-        node.edges = (self.edge, other.edge)
-        node.dim = dim
-        node.other = save(other) if self.edge is not None else None
-        node.self = save(self) if other.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
-linalg_cross_out = refuse_recording("linalg_cross", 0, 1, 3)
+linalg_cross_default = recorder(LinalgCrossBackward0)
+linalg_cross_out = out_recorder(LinalgCrossBackward0)
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
-class LinalgDetBackward0(Recorded):
-    __slots__ = ("A", "LU", "pivots", "result")
-    A: Saved
-    result: Saved
-    LU: Saved
-    pivots: Saved
-    saved = ("A", "result", "LU", "pivots")
+class LinalgDetBackward0(Recorded, operands=(0,), results=(0,)):
+    A = saved_tensor(0)
+    result = saved_result(0)
+    LU = saved_result(1)
+    pivots = saved_result(2)
     formulas = ("linear_algebra_gradients.det_backward(grad, A, result, LU, pivots)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -569,34 +311,14 @@ class LinalgDetBackward0(Recorded):
         return (linear_algebra_gradients.det_backward(grad, A, result, LU, pivots),)
 
 
-# _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
-@records(LinalgDetBackward0, (0,), "A = save(0)", "result = result(0)", "LU = other(1)", "pivots = other(2)", output=0)
-def _linalg_det_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        result, LU, pivots = below(A)
-        node = LinalgDetBackward0()
-        node.edges = (A.edge,)
-        node.A = save(A)
-        record(result, node)
-        node.result = save_result(result)
-        node.LU = save(LU)
-        node.pivots = save(pivots)
-        return result, LU, pivots
-
-    return kernel
-
-
-# _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
-#     Tensor(b!) LU, Tensor(c!) pivots)
-_linalg_det_result = refuse_recording("_linalg_det", 0, 1, 2, 3)
+_linalg_det_default = recorder(LinalgDetBackward0)
+_linalg_det_result = out_recorder(LinalgDetBackward0)
 
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
-class LinalgEighBackward0(RecordedSeveral):
-    __slots__ = ("eigenvalues", "eigenvectors")
-    eigenvalues: Saved
-    eigenvectors: Saved
-    saved = ("eigenvalues", "eigenvectors")
+class LinalgEighBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
+    eigenvalues = saved_result(0)
+    eigenvectors = saved_result(1)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         eigenvalues = unpack(self.eigenvalues, self)
@@ -604,62 +326,28 @@ class LinalgEighBackward0(RecordedSeveral):
         return (linear_algebra_gradients.eigh_backward(grads[0], grads[1], eigenvalues, eigenvectors),)
 
 
-# _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
-def _linalg_eigh_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
-        eigenvalues, eigenvectors = below(A, UPLO, compute_v)
-        node = LinalgEighBackward0()
-        node.edges = (A.edge,)
-        record_several((eigenvalues, eigenvectors), node)
-        node.eigenvalues = save_result(eigenvalues)
-        node.eigenvectors = save_result(eigenvectors, 1)
-        return eigenvalues, eigenvectors
-
-    return kernel
-
-
-# _linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!)
-#     eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)
-_linalg_eigh_eigenvalues = refuse_recording("_linalg_eigh", 0, 3, 4)
+_linalg_eigh_default = recorder(LinalgEighBackward0)
+_linalg_eigh_eigenvalues = out_recorder(LinalgEighBackward0)
 
 
 # linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
-class LinalgInvExBackward0(Recorded):
-    __slots__ = ("inverse",)
-    inverse: Saved
-    saved = ("inverse",)
+class LinalgInvExBackward0(Recorded, operands=(0,), results=(0,)):
+    inverse = saved_result(0)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         inverse = unpack(self.inverse, self)
         return (-adjoint_of(inverse) @ (grad @ adjoint_of(inverse)),)
 
 
-# linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
-@records(LinalgInvExBackward0, (0,), "inverse = result(0)", output=0)
-def linalg_inv_ex_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
-        inverse, info = below(A, check_errors)
-        node = LinalgInvExBackward0()
-        node.edges = (A.edge,)
-        record(inverse, node)
-        node.inverse = save_result(inverse)
-        return inverse, info
-
-    return kernel
-
-
-# linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
-#     inverse, Tensor(b!) info)
-linalg_inv_ex_inverse = refuse_recording("linalg_inv_ex", 0, 2, 3)
+linalg_inv_ex_default = recorder(LinalgInvExBackward0)
+linalg_inv_ex_inverse = out_recorder(LinalgInvExBackward0)
 
 
 # linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-class LinalgQrBackward0(RecordedSeveral):
-    __slots__ = ("Q", "R", "mode")
-    mode: str
-    Q: Saved
-    R: Saved
-    saved = ("Q", "R")
+class LinalgQrBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
+    mode = kept_argument(1)
+    Q = saved_result(0)
+    R = saved_result(1)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         Q = unpack(self.Q, self)
@@ -667,31 +355,14 @@ class LinalgQrBackward0(RecordedSeveral):
         return (linear_algebra_gradients.qr_backward(grads[0], grads[1], Q, R, self.mode),)
 
 
-# linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-def linalg_qr_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
-        Q, R = below(A, mode)
-        node = LinalgQrBackward0()
-        node.edges = (A.edge,)
-        node.mode = mode
-        record_several((Q, R), node)
-        node.Q = save_result(Q)
-        node.R = save_result(R, 1)
-        return Q, R
-
-    return kernel
-
-
-# linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
-linalg_qr_out = refuse_recording("linalg_qr", 0, 2, 3)
+linalg_qr_default = recorder(LinalgQrBackward0)
+linalg_qr_out = out_recorder(LinalgQrBackward0)
 
 
 # _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
-class LinalgSlogdetBackward0(RecordedSeveral):
-    __slots__ = ("A", "sign")
-    A: Saved
-    sign: Saved
-    saved = ("A", "sign")
+class LinalgSlogdetBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
+    A = saved_tensor(0)
+    sign = saved_result(0)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         grad_sign, grad_logabsdet = grads
@@ -700,34 +371,17 @@ class LinalgSlogdetBackward0(RecordedSeveral):
         return (linear_algebra_gradients.slogdet_backward(grad_sign, grad_logabsdet, A, sign),)
 
 
-# _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
-def _linalg_slogdet_default(below: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        sign, logabsdet, LU, pivots = below(A)
-        node = LinalgSlogdetBackward0()
-        node.edges = (A.edge,)
-        node.A = save(A)
-        record_several((sign, logabsdet), node)
-        node.sign = save_result(sign)
-        return sign, logabsdet, LU, pivots
-
-    return kernel
-
-
-# _linalg_slogdet.sign(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots) ->
-#     (Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)
-_linalg_slogdet_sign = refuse_recording("_linalg_slogdet", 0, 1, 2, 3, 4)
+_linalg_slogdet_default = recorder(LinalgSlogdetBackward0)
+_linalg_slogdet_sign = out_recorder(LinalgSlogdetBackward0)
 
 
 # linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
-class LinalgSolveTriangularBackward0(Recorded):
-    __slots__ = ("left", "result", "self", "unitriangular", "upper")
-    self: Saved
-    upper: bool
-    left: bool
-    unitriangular: bool
-    result: Saved
-    saved = ("self", "result")
+class LinalgSolveTriangularBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    upper = kept_argument(2)
+    left = kept_argument(3)
+    unitriangular = kept_argument(4)
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, B_edge = self.edges if edges is None else edges
@@ -749,45 +403,16 @@ class LinalgSolveTriangularBackward0(Recorded):
         )
 
 
-# linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
-@records(
-    LinalgSolveTriangularBackward0,
-    (0, 1),
-    "self = save(0)",
-    "upper = 2",
-    "left = 3",
-    "unitriangular = 4",
-    "result = result(0)",
-)
-def linalg_solve_triangular_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
-        result = below(self, B, upper, left, unitriangular)
-        node = LinalgSolveTriangularBackward0()
-        node.edges = (self.edge, B.edge)
-        node.self = save(self)
-        node.upper = upper
-        node.left = left
-        node.unitriangular = unitriangular
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
-#     Tensor(a!) out) -> Tensor(a!)
-linalg_solve_triangular_out = refuse_recording("linalg_solve_triangular", 0, 1, 5)
+linalg_solve_triangular_default = recorder(LinalgSolveTriangularBackward0)
+linalg_solve_triangular_out = out_recorder(LinalgSolveTriangularBackward0)
 
 
 # _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
 #     Tensor pivots, Tensor info)
-class LinalgSolveExBackward0(Recorded):
-    __slots__ = ("A", "left", "result")
-    A: Saved
-    left: bool
-    result: Saved
-    saved = ("A", "result")
+class LinalgSolveExBackward0(Recorded, operands=(0, 1), results=(0,)):
+    A = saved_tensor(0)
+    left = kept_argument(2)
+    result = saved_result(0)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         A_edge, B_edge = self.edges if edges is None else edges
@@ -797,37 +422,16 @@ class LinalgSolveExBackward0(Recorded):
         return gradients_of(self, linear_algebra_gradients.solve_backward(grad, A, result, self.left, mask), 2)
 
 
-# _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
-#     Tensor pivots, Tensor info)
-@records(LinalgSolveExBackward0, (0, 1), "A = save(0)", "left = 2", "result = result(0)", output=0)
-def _linalg_solve_ex_default(below: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        result, LU, pivots, info = below(A, B, left, check_errors)
-        node = LinalgSolveExBackward0()
-        node.edges = (A.edge, B.edge)
-        node.A = save(A)
-        node.left = left
-        record(result, node)
-        node.result = save_result(result)
-        return result, LU, pivots, info
-
-    return kernel
-
-
-# _linalg_solve_ex.result(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result,
-#     Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots,
-#     Tensor(d!) info)
-_linalg_solve_ex_result = refuse_recording("_linalg_solve_ex", 0, 1, 4, 5, 6, 7)
+_linalg_solve_ex_default = recorder(LinalgSolveExBackward0)
+_linalg_solve_ex_result = out_recorder(LinalgSolveExBackward0)
 
 
 # mm(Tensor self, Tensor mat2) -> Tensor
-class MmBackward0(Recorded):
-    __slots__ = ("mat2", "mat2_stride", "self", "self_stride")
-    mat2: Saved
-    self_stride: Any
-    self: Saved
-    mat2_stride: Any
-    saved = ("mat2", "self")
+class MmBackward0(Recorded, operands=(0, 1)):
+    mat2 = saved_tensor(1, needed_by=(0,))
+    self_stride = kept_stride(0)
+    self = saved_tensor(0, needed_by=(1,))
+    mat2_stride = kept_stride(1)
     formulas = (
         "linear_algebra_gradients.first_factor_gradient(grad, mat2, self_stride)",
         "linear_algebra_gradients.second_factor_gradient(grad, self, mat2_stride)",
@@ -846,40 +450,14 @@ class MmBackward0(Recorded):
         return grad_self, grad_mat2
 
 
-# mm(Tensor self, Tensor mat2) -> Tensor
-@records(
-    MmBackward0,
-    (0, 1),
-    "mat2 = save(1) for 0",
-    "self_stride = stride(0)",
-    "self = save(0) for 1",
-    "mat2_stride = stride(1)",
-)
-def mm_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mat2: Tensor) -> Tensor:
-        result = below(self, mat2)
-        node = MmBackward0()
-        node.edges = (self.edge, mat2.edge)
-        node.mat2 = save(mat2) if self.edge is not None else None
-        node.self_stride = self.stride()
-        node.self = save(self) if mat2.edge is not None else None
-        node.mat2_stride = mat2.stride()
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-mm_out = refuse_recording("mm", 0, 1, 2)
+mm_default = recorder(MmBackward0)
+mm_out = out_recorder(MmBackward0)
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
-class MvBackward0(Recorded):
-    __slots__ = ("self", "vec")
-    vec: Saved
-    self: Saved
-    saved = ("vec", "self")
+class MvBackward0(Recorded, operands=(0, 1)):
+    vec = saved_tensor(1, needed_by=(0,))
+    self = saved_tensor(0, needed_by=(1,))
     formulas = ("ops.outer(grad, vec.conj())", "ops.mv(self.mH, grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -895,59 +473,27 @@ class MvBackward0(Recorded):
         return grad_self, grad_vec
 
 
-# mv(Tensor self, Tensor vec) -> Tensor
-@records(MvBackward0, (0, 1), "vec = save(1) for 0", "self = save(0) for 1")
-def mv_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, vec: Tensor) -> Tensor:
-        result = below(self, vec)
-        node = MvBackward0()
-        node.edges = (self.edge, vec.edge)
-        node.vec = save(vec) if self.edge is not None else None
-        node.self = save(self) if vec.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
-mv_out = refuse_recording("mv", 0, 1, 2)
+mv_default = recorder(MvBackward0)
+mv_out = out_recorder(MvBackward0)
 
 
 # trace(Tensor self) -> Tensor
-class TraceBackward0(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class TraceBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("linear_algebra_gradients.trace_backward(grad, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (linear_algebra_gradients.trace_backward(grad, self.self_shape),)
 
 
-# trace(Tensor self) -> Tensor
-@records(TraceBackward0, (0,), "self_shape = shape(0)")
-def trace_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = TraceBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-trace_out = refuse_recording("trace", 0, 1)
+trace_default = recorder(TraceBackward0)
+trace_out = out_recorder(TraceBackward0)
 
 
 # vdot(Tensor self, Tensor other) -> Tensor
-class VdotBackward0(Recorded):
-    __slots__ = ("other", "self")
-    other: Saved
-    self: Saved
-    saved = ("other", "self")
+class VdotBackward0(Recorded, operands=(0, 1)):
+    other = saved_tensor(1, needed_by=(0,))
+    self = saved_tensor(0, needed_by=(1,))
     formulas = ("grad.conj() * other", "grad * self")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -963,32 +509,15 @@ class VdotBackward0(Recorded):
         return grad_self, grad_other
 
 
-# vdot(Tensor self, Tensor other) -> Tensor
-@records(VdotBackward0, (0, 1), "other = save(1) for 0", "self = save(0) for 1")
-def vdot_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = VdotBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other) if self.edge is not None else None
-        node.self = save(self) if other.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-vdot_out = refuse_recording("vdot", 0, 1, 2)
+vdot_default = recorder(VdotBackward0)
+vdot_out = out_recorder(VdotBackward0)
 
 
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
-class CholeskyInverseBackward0(Recorded):
-    __slots__ = ("result", "self", "upper")
-    self: Saved
-    upper: bool
-    result: Saved
-    saved = ("self", "result")
+class CholeskyInverseBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    upper = kept_argument(1)
+    result = saved_result()
     formulas = ("decompositions_gradients.cholesky_inverse_backward(grad, self, result, upper)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -997,33 +526,15 @@ class CholeskyInverseBackward0(Recorded):
         return (decompositions_gradients.cholesky_inverse_backward(grad, self_, result, self.upper),)
 
 
-# cholesky_inverse(Tensor self, bool upper=False) -> Tensor
-@records(CholeskyInverseBackward0, (0,), "self = save(0)", "upper = 1", "result = result(0)")
-def cholesky_inverse_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, upper: bool) -> Tensor:
-        result = below(self, upper)
-        node = CholeskyInverseBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.upper = upper
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
-cholesky_inverse_out = refuse_recording("cholesky_inverse", 0, 2)
+cholesky_inverse_default = recorder(CholeskyInverseBackward0)
+cholesky_inverse_out = out_recorder(CholeskyInverseBackward0)
 
 
 # cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
-class CholeskySolveBackward0(Recorded):
-    __slots__ = ("input2", "result", "upper")
-    input2: Saved
-    upper: bool
-    result: Saved
-    saved = ("input2", "result")
+class CholeskySolveBackward0(Recorded, operands=(0, 1)):
+    input2 = saved_tensor(1)
+    upper = kept_argument(2)
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, input2_edge = self.edges if edges is None else edges
@@ -1037,33 +548,15 @@ class CholeskySolveBackward0(Recorded):
         )
 
 
-# cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
-@records(CholeskySolveBackward0, (0, 1), "input2 = save(1)", "upper = 2", "result = result(0)")
-def cholesky_solve_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
-        result = below(self, input2, upper)
-        node = CholeskySolveBackward0()
-        node.edges = (self.edge, input2.edge)
-        node.input2 = save(input2)
-        node.upper = upper
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
-cholesky_solve_out = refuse_recording("cholesky_solve", 0, 1, 3)
+cholesky_solve_default = recorder(CholeskySolveBackward0)
+cholesky_solve_out = out_recorder(CholeskySolveBackward0)
 
 
 # _pdist_forward(Tensor self, float p=2) -> Tensor
-class PdistBackward0(Recorded):
-    __slots__ = ("p", "result", "self")
-    self: Saved
-    p: float
-    result: Saved
-    saved = ("self", "result")
+class PdistBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    p = kept_argument(1)
+    result = saved_result()
     formulas = ("bags_gradients.pair_distances_backward(grad, self, p, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1072,34 +565,16 @@ class PdistBackward0(Recorded):
         return (bags_gradients.pair_distances_backward(grad, self_, self.p, result),)
 
 
-# _pdist_forward(Tensor self, float p=2) -> Tensor
-@records(PdistBackward0, (0,), "self = save(0)", "p = 1", "result = result(0)")
-def _pdist_forward_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: float) -> Tensor:
-        result = below(self, p)
-        node = PdistBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.p = p
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# _pdist_forward.out(Tensor self, float p=2, *, Tensor(a!) out) -> Tensor(a!)
-_pdist_forward_out = refuse_recording("_pdist_forward", 0, 2)
+_pdist_forward_default = recorder(PdistBackward0)
+_pdist_forward_out = out_recorder(PdistBackward0)
 
 
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
-class CdistBackward0(Recorded):
-    __slots__ = ("p", "result", "x1", "x2")
-    x1: Saved
-    x2: Saved
-    p: float
-    result: Saved
-    saved = ("x1", "x2", "result")
+class CdistBackward0(Recorded, operands=(0, 1)):
+    x1 = saved_tensor(0)
+    x2 = saved_tensor(1)
+    p = kept_argument(2)
+    result = saved_result()
     formulas = (
         "decompositions_gradients.distance_backward(grad, x1, x2, p, result).sum(-2)",
         "-decompositions_gradients.distance_backward(grad, x1, x2, p, result).sum(-3)",
@@ -1122,34 +597,15 @@ class CdistBackward0(Recorded):
         return grad_x1, grad_x2
 
 
-# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
-@records(CdistBackward0, (0, 1), "x1 = save(0)", "x2 = save(1)", "p = 2", "result = result(0)")
-def _cdist_forward_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-        result = below(x1, x2, p, compute_mode)
-        node = CdistBackward0()
-        node.edges = (x1.edge, x2.edge)
-        node.x1 = save(x1)
-        node.x2 = save(x2)
-        node.p = p
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)
-_cdist_forward_out = refuse_recording("_cdist_forward", 0, 1, 4)
+_cdist_forward_default = recorder(CdistBackward0)
+_cdist_forward_out = out_recorder(CdistBackward0)
 
 
 # _euclidean_dist(Tensor x1, Tensor x2) -> Tensor
-class EuclideanDistBackward0(Recorded):
-    __slots__ = ("result", "x1", "x2")
-    x1: Saved
-    x2: Saved
-    result: Saved
-    saved = ("x1", "x2", "result")
+class EuclideanDistBackward0(Recorded, operands=(0, 1)):
+    x1 = saved_tensor(0)
+    x2 = saved_tensor(1)
+    result = saved_result()
     formulas = (
         "decompositions_gradients.distance_backward(grad, x1, x2, 2, result).sum(-2)",
         "-decompositions_gradients.distance_backward(grad, x1, x2, 2, result).sum(-3)",
@@ -1172,32 +628,14 @@ class EuclideanDistBackward0(Recorded):
         return grad_x1, grad_x2
 
 
-# _euclidean_dist(Tensor x1, Tensor x2) -> Tensor
-@records(EuclideanDistBackward0, (0, 1), "x1 = save(0)", "x2 = save(1)", "result = result(0)")
-def _euclidean_dist_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(x1: Tensor, x2: Tensor) -> Tensor:
-        result = below(x1, x2)
-        node = EuclideanDistBackward0()
-        node.edges = (x1.edge, x2.edge)
-        node.x1 = save(x1)
-        node.x2 = save(x2)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
-_euclidean_dist_out = refuse_recording("_euclidean_dist", 0, 1, 2)
+_euclidean_dist_default = recorder(EuclideanDistBackward0)
+_euclidean_dist_out = out_recorder(EuclideanDistBackward0)
 
 
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
-class LinalgEigBackward0(RecordedSeveral):
-    __slots__ = ("eigenvalues", "eigenvectors")
-    eigenvalues: Saved
-    eigenvectors: Saved
-    saved = ("eigenvalues", "eigenvectors")
+class LinalgEigBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
+    eigenvalues = saved_result(0)
+    eigenvectors = saved_result(1)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         eigenvalues = unpack(self.eigenvalues, self)
@@ -1205,29 +643,12 @@ class LinalgEigBackward0(RecordedSeveral):
         return (decompositions_gradients.eig_backward(grads[0], grads[1], eigenvalues, eigenvectors),)
 
 
-# linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
-def linalg_eig_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor) -> tuple[Tensor, Tensor]:
-        eigenvalues, eigenvectors = below(self)
-        node = LinalgEigBackward0()
-        node.edges = (self.edge,)
-        record_several((eigenvalues, eigenvectors), node)
-        node.eigenvalues = save_result(eigenvalues)
-        node.eigenvectors = save_result(eigenvectors, 1)
-        return eigenvalues, eigenvectors
-
-    return kernel
-
-
-# linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
-#     Tensor(b!) eigenvectors)
-linalg_eig_out = refuse_recording("linalg_eig", 0, 1, 2)
+linalg_eig_default = recorder(LinalgEigBackward0)
+linalg_eig_out = out_recorder(LinalgEigBackward0)
 
 
 # _linalg_eigvals(Tensor self) -> Tensor
-class LinalgEigvalsBackward0(Recorded):
-    __slots__ = ()
-
+class LinalgEigvalsBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented(
             "aten::_linalg_eigvals",
@@ -1236,25 +657,13 @@ class LinalgEigvalsBackward0(Recorded):
         )
 
 
-# _linalg_eigvals(Tensor self) -> Tensor
-@records(LinalgEigvalsBackward0, (0,))
-def _linalg_eigvals(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = LinalgEigvalsBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
+_linalg_eigvals = recorder(LinalgEigvalsBackward0)
 
 
 # linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor
-class LinalgPinvBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class LinalgPinvBackward0(Recorded, operands=(0,), refused=(1, 2)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("decompositions_gradients.pinv_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1263,36 +672,16 @@ class LinalgPinvBackward0(Recorded):
         return (decompositions_gradients.pinv_backward(grad, self_, result),)
 
 
-# linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor
-@records(LinalgPinvBackward0, (0,), "self = save(0)", "result = result(0)", refused=(1, 2))
-def linalg_pinv_atol_rtol_tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool) -> Tensor:
-        check_no_gradient("linalg_pinv", "atol", atol)
-        check_no_gradient("linalg_pinv", "rtol", rtol)
-        result = below(self, atol, rtol, hermitian)
-        node = LinalgPinvBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,
-#     Tensor(a!) out) -> Tensor(a!)
-linalg_pinv_atol_rtol_tensor_out = refuse_recording("linalg_pinv", 0, 4)
+linalg_pinv_atol_rtol_tensor = recorder(LinalgPinvBackward0)
+linalg_pinv_atol_rtol_tensor_out = out_recorder(LinalgPinvBackward0)
 
 
 # _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
 #     S, Tensor Vh)
-class LinalgSvdBackward0(RecordedSeveral):
-    __slots__ = ("S", "U", "Vh")
-    U: Saved
-    S: Saved
-    Vh: Saved
-    saved = ("U", "S", "Vh")
+class LinalgSvdBackward0(RecordedSeveral, operands=(0,), results=(0, 1, 2)):
+    U = saved_result(0)
+    S = saved_result(1)
+    Vh = saved_result(2)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         grad_U, grad_S, grad_Vh = grads
@@ -1302,37 +691,18 @@ class LinalgSvdBackward0(RecordedSeveral):
         return (decompositions_gradients.svd_backward(grad_U, grad_S, grad_Vh, U, S, Vh),)
 
 
-# _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
-#     S, Tensor Vh)
-def _linalg_svd_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None) -> tuple[Tensor, Tensor, Tensor]:
-        U, S, Vh = below(A, full_matrices, compute_uv, driver)
-        node = LinalgSvdBackward0()
-        node.edges = (A.edge,)
-        record_several((U, S, Vh), node)
-        node.U = save_result(U)
-        node.S = save_result(S, 1)
-        node.Vh = save_result(Vh, 2)
-        return U, S, Vh
-
-    return kernel
-
-
-# _linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U,
-#     Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
-_linalg_svd_U = refuse_recording("_linalg_svd", 0, 4, 5, 6)
+_linalg_svd_default = recorder(LinalgSvdBackward0)
+_linalg_svd_U = out_recorder(LinalgSvdBackward0)
 
 
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
 #     (Tensor solution, Tensor cloned_coefficient)
-class TriangularSolveBackward0(RecordedSeveral):
-    __slots__ = ("A", "solution", "transpose", "unitriangular", "upper")
-    A: Saved
-    upper: bool
-    transpose: bool
-    unitriangular: bool
-    solution: Saved
-    saved = ("A", "solution")
+class TriangularSolveBackward0(RecordedSeveral, operands=(0, 1), results=(0, 1)):
+    A = saved_tensor(1)
+    upper = kept_argument(2)
+    transpose = kept_argument(3)
+    unitriangular = kept_argument(4)
+    solution = saved_result(0)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         grad_solution, grad_cloned_coefficient = grads
@@ -1356,38 +726,17 @@ class TriangularSolveBackward0(RecordedSeveral):
         )
 
 
-# triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
-#     (Tensor solution, Tensor cloned_coefficient)
-def triangular_solve_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool) -> tuple[Tensor, Tensor]:
-        solution, cloned_coefficient = below(self, A, upper, transpose, unitriangular)
-        node = TriangularSolveBackward0()
-        node.edges = (self.edge, A.edge)
-        node.A = save(A)
-        node.upper = upper
-        node.transpose = transpose
-        node.unitriangular = unitriangular
-        record_several((solution, cloned_coefficient), node)
-        node.solution = save_result(solution)
-        return solution, cloned_coefficient
-
-    return kernel
-
-
-# triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *,
-#     Tensor(a!) X, Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)
-triangular_solve_X = refuse_recording("triangular_solve", 0, 1, 5, 6)
+triangular_solve_default = recorder(TriangularSolveBackward0)
+triangular_solve_X = out_recorder(TriangularSolveBackward0)
 
 
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
-class LinalgLuSolveBackward0(Recorded):
-    __slots__ = ("LU", "adjoint", "left", "pivots", "result")
-    LU: Saved
-    pivots: Saved
-    left: bool
-    adjoint: bool
-    result: Saved
-    saved = ("LU", "pivots", "result")
+class LinalgLuSolveBackward0(Recorded, operands=(0, 2), refused=(1,)):
+    LU = saved_tensor(0)
+    pivots = saved_tensor(1)
+    left = kept_argument(3)
+    adjoint = kept_argument(4)
+    result = saved_result()
     formulas = ("decompositions_gradients.lu_solve_backward(grad, LU, pivots, result, left, adjoint)", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1406,46 +755,15 @@ class LinalgLuSolveBackward0(Recorded):
         return grad_LU, grad_B
 
 
-# linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
-@records(
-    LinalgLuSolveBackward0,
-    (0, 2),
-    "LU = save(0)",
-    "pivots = save(1)",
-    "left = 3",
-    "adjoint = 4",
-    "result = result(0)",
-    refused=(1,),
-)
-def linalg_lu_solve_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
-        check_no_gradient("linalg_lu_solve", "pivots", pivots)
-        result = below(LU, pivots, B, left, adjoint)
-        node = LinalgLuSolveBackward0()
-        node.edges = (LU.edge, B.edge)
-        node.LU = save(LU)
-        node.pivots = save(pivots)
-        node.left = left
-        node.adjoint = adjoint
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
-#     Tensor(a!)
-linalg_lu_solve_out = refuse_recording("linalg_lu_solve", 0, 2, 5)
+linalg_lu_solve_default = recorder(LinalgLuSolveBackward0)
+linalg_lu_solve_out = out_recorder(LinalgLuSolveBackward0)
 
 
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
-class LinalgLuFactorExBackward0(Recorded):
-    __slots__ = ("LU", "pivot", "pivots")
-    pivot: bool
-    LU: Saved
-    pivots: Saved
-    saved = ("LU", "pivots")
+class LinalgLuFactorExBackward0(Recorded, operands=(0,), results=(0,)):
+    pivot = kept_argument(1)
+    LU = saved_result(0)
+    pivots = saved_result(1)
     formulas = ("decompositions_gradients.lu_factor_backward(grad, LU, pivots, pivot)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1454,35 +772,16 @@ class LinalgLuFactorExBackward0(Recorded):
         return (decompositions_gradients.lu_factor_backward(grad, LU, pivots, self.pivot),)
 
 
-# linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
-@records(LinalgLuFactorExBackward0, (0,), "pivot = 1", "LU = result(0)", "pivots = other(1)", output=0)
-def linalg_lu_factor_ex_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
-        LU, pivots, info = below(A, pivot, check_errors)
-        node = LinalgLuFactorExBackward0()
-        node.edges = (A.edge,)
-        node.pivot = pivot
-        record(LU, node)
-        node.LU = save_result(LU)
-        node.pivots = save(pivots)
-        return LU, pivots, info
-
-    return kernel
-
-
-# linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots,
-#     Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)
-linalg_lu_factor_ex_out = refuse_recording("linalg_lu_factor_ex", 0, 3, 4, 5)
+linalg_lu_factor_ex_default = recorder(LinalgLuFactorExBackward0)
+linalg_lu_factor_ex_out = out_recorder(LinalgLuFactorExBackward0)
 
 
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
-class LinalgLuBackward0(RecordedSeveral):
-    __slots__ = ("L", "P", "U", "pivot")
-    pivot: bool
-    P: Saved
-    L: Saved
-    U: Saved
-    saved = ("P", "L", "U")
+class LinalgLuBackward0(RecordedSeveral, operands=(0,), results=(1, 2)):
+    pivot = kept_argument(1)
+    P = saved_result(0)
+    L = saved_result(1)
+    U = saved_result(2)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         grad_L, grad_U = grads
@@ -1492,25 +791,8 @@ class LinalgLuBackward0(RecordedSeveral):
         return (decompositions_gradients.lu_backward(grad_L, grad_U, P if self.pivot else None, L, U),)
 
 
-# linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
-def linalg_lu_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
-        P, L, U = below(A, pivot)
-        node = LinalgLuBackward0()
-        node.edges = (A.edge,)
-        node.pivot = pivot
-        record_several((L, U), node)
-        node.P = save(P)
-        node.L = save_result(L)
-        node.U = save_result(U, 1)
-        return P, L, U
-
-    return kernel
-
-
-# linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
-#     Tensor(b!) L, Tensor(c!) U)
-linalg_lu_out = refuse_recording("linalg_lu", 0, 2, 3, 4)
+linalg_lu_default = recorder(LinalgLuBackward0)
+linalg_lu_out = out_recorder(LinalgLuBackward0)
 
 
 # linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)

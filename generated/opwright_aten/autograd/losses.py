@@ -3,24 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
-    Saved,
-    Tensor,
-    check_no_gradient,
     conjugate_of,
+    kept_argument,
+    kept_shape,
     not_implemented,
-    record,
-    records,
+    out_recorder,
+    recorder,
     refuse_recording,
-    save,
-    save_optional,
-    save_result,
+    saved_result,
+    saved_tensor,
     unpack,
     unpack_optional,
 )
@@ -30,14 +27,12 @@ from .. import ops
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
-class BinaryCrossEntropyBackward0(Recorded):
-    __slots__ = ("reduction", "self", "target", "target_shape", "weight")
-    self: Saved
-    target: Saved
-    weight: Saved
-    reduction: int
-    target_shape: Any
-    saved = ("self", "target", "weight")
+class BinaryCrossEntropyBackward0(Recorded, operands=(0, 1), refused=(2,)):
+    self = saved_tensor(0)
+    target = saved_tensor(1, needed_by=(0,))
+    weight = saved_tensor(2)
+    reduction = kept_argument(3)
+    target_shape = kept_shape(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -66,50 +61,19 @@ class BinaryCrossEntropyBackward0(Recorded):
         return grad_self, grad_target
 
 
-# binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
-@records(
-    BinaryCrossEntropyBackward0,
-    (0, 1),
-    "self = save(0)",
-    "target = save(1) for 0",
-    "weight = save(2)",
-    "reduction = 3",
-    "target_shape = shape(1)",
-    refused=(2,),
-)
-def binary_cross_entropy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
-        check_no_gradient("binary_cross_entropy", "weight", weight)
-        result = below(self, target, weight, reduction)
-        node = BinaryCrossEntropyBackward0()
-        node.edges = (self.edge, target.edge)
-        node.self = save(self)
-        node.target = save(target) if self.edge is not None else None
-        node.weight = save_optional(weight)
-        node.reduction = reduction
-        node.target_shape = target.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out)
-#     -> Tensor(a!)
-binary_cross_entropy_out = refuse_recording("binary_cross_entropy", 0, 1, 4)
+binary_cross_entropy_default = recorder(BinaryCrossEntropyBackward0)
+binary_cross_entropy_out = out_recorder(BinaryCrossEntropyBackward0)
 
 
 # binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
 #     reduction=Mean) -> Tensor
-class BinaryCrossEntropyWithLogitsBackward0(Recorded):
-    __slots__ = ("pos_weight", "reduction", "self", "target", "target_shape", "weight")
-    self: Saved
-    target: Saved
-    pos_weight: Saved
-    weight: Saved
-    reduction: int
-    target_shape: Any
-    saved = ("self", "target", "pos_weight", "weight")
+class BinaryCrossEntropyWithLogitsBackward0(Recorded, operands=(0, 1), refused=(2, 3)):
+    self = saved_tensor(0)
+    target = saved_tensor(1, needed_by=(0,))
+    pos_weight = saved_tensor(3)
+    weight = saved_tensor(2)
+    reduction = kept_argument(4)
+    target_shape = kept_shape(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -140,57 +104,16 @@ class BinaryCrossEntropyWithLogitsBackward0(Recorded):
         return grad_self, grad_target
 
 
-# binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
-#     reduction=Mean) -> Tensor
-@records(
-    BinaryCrossEntropyWithLogitsBackward0,
-    (0, 1),
-    "self = save(0)",
-    "target = save(1) for 0",
-    "pos_weight = save(3)",
-    "weight = save(2)",
-    "reduction = 4",
-    "target_shape = shape(1)",
-    refused=(2, 3),
-)
-def binary_cross_entropy_with_logits_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        target: Tensor,
-        weight: Tensor | None,
-        pos_weight: Tensor | None,
-        reduction: int,
-    ) -> Tensor:
-        check_no_gradient("binary_cross_entropy_with_logits", "weight", weight)
-        check_no_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
-        result = below(self, target, weight, pos_weight, reduction)
-        node = BinaryCrossEntropyWithLogitsBackward0()
-        node.edges = (self.edge, target.edge)
-        node.self = save(self)
-        node.target = save(target) if self.edge is not None else None
-        node.pos_weight = save_optional(pos_weight)
-        node.weight = save_optional(weight)
-        node.reduction = reduction
-        node.target_shape = target.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
-#     int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-binary_cross_entropy_with_logits_out = refuse_recording("binary_cross_entropy_with_logits", 0, 1, 5)
+binary_cross_entropy_with_logits_default = recorder(BinaryCrossEntropyWithLogitsBackward0)
+binary_cross_entropy_with_logits_out = out_recorder(BinaryCrossEntropyWithLogitsBackward0)
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
-class HuberLossBackward0(Recorded):
-    __slots__ = ("delta", "reduction", "self", "target")
-    self: Saved
-    target: Saved
-    delta: float
-    reduction: int
-    saved = ("self", "target")
+class HuberLossBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    target = saved_tensor(1)
+    delta = kept_argument(3)
+    reduction = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -217,34 +140,15 @@ class HuberLossBackward0(Recorded):
         return grad_self, grad_target
 
 
-# huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
-@records(HuberLossBackward0, (0, 1), "self = save(0)", "target = save(1)", "delta = 3", "reduction = 2")
-def huber_loss_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
-        result = below(self, target, reduction, delta)
-        node = HuberLossBackward0()
-        node.edges = (self.edge, target.edge)
-        node.self = save(self)
-        node.target = save(target)
-        node.delta = delta
-        node.reduction = reduction
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
-huber_loss_out = refuse_recording("huber_loss", 0, 1, 4)
+huber_loss_default = recorder(HuberLossBackward0)
+huber_loss_out = out_recorder(HuberLossBackward0)
 
 
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-class MseLossBackward0(Recorded):
-    __slots__ = ("reduction", "self", "target")
-    self: Saved
-    target: Saved
-    reduction: int
-    saved = ("self", "target")
+class MseLossBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    target = saved_tensor(1)
+    reduction = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -261,37 +165,19 @@ class MseLossBackward0(Recorded):
         return grad_self, grad_target
 
 
-# mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-@records(MseLossBackward0, (0, 1), "self = save(0)", "target = save(1)", "reduction = 2")
-def mse_loss_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, target: Tensor, reduction: int) -> Tensor:
-        result = below(self, target, reduction)
-        node = MseLossBackward0()
-        node.edges = (self.edge, target.edge)
-        node.self = save(self)
-        node.target = save(target)
-        node.reduction = reduction
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-mse_loss_out = refuse_recording("mse_loss", 0, 1, 3)
+mse_loss_default = recorder(MseLossBackward0)
+mse_loss_out = out_recorder(MseLossBackward0)
 
 
 # nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
 #     output, Tensor total_weight)
-class NllLossBackward0(Recorded):
-    __slots__ = ("ignore_index", "reduction", "self_shape", "target", "total_weight", "weight")
-    self_shape: Any
-    target: Saved
-    weight: Saved
-    reduction: int
-    ignore_index: int
-    total_weight: Saved
-    saved = ("target", "weight", "total_weight")
+class NllLossBackward0(Recorded, operands=(0,), refused=(2,), results=(0,)):
+    self_shape = kept_shape(0)
+    target = saved_tensor(1)
+    weight = saved_tensor(2)
+    reduction = kept_argument(3)
+    ignore_index = kept_argument(4)
+    total_weight = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         target = unpack(self.target, self)
@@ -310,62 +196,19 @@ class NllLossBackward0(Recorded):
         )
 
 
-# nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
-#     output, Tensor total_weight)
-@records(
-    NllLossBackward0,
-    (0,),
-    "self_shape = shape(0)",
-    "target = save(1)",
-    "weight = save(2)",
-    "reduction = 3",
-    "ignore_index = 4",
-    "total_weight = other(1)",
-    refused=(2,),
-    output=0,
-)
-def nll_loss_forward_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        target: Tensor,
-        weight: Tensor | None,
-        reduction: int,
-        ignore_index: int,
-    ) -> tuple[Tensor, Tensor]:
-        check_no_gradient("nll_loss_forward", "weight", weight)
-        if self.edge is None:
-            return below(self, target, weight, reduction, ignore_index)
-        output, total_weight = below(self, target, weight, reduction, ignore_index)
-        node = NllLossBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.target = save(target)
-        node.weight = save_optional(weight)
-        node.reduction = reduction
-        node.ignore_index = ignore_index
-        record(output, node)
-        node.total_weight = save(total_weight)
-        return output, total_weight
-
-    return kernel
-
-
-# nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
-#     Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))
-nll_loss_forward_output = refuse_recording("nll_loss_forward", 0, 5, 6)
+nll_loss_forward_default = recorder(NllLossBackward0)
+nll_loss_forward_output = out_recorder(NllLossBackward0)
 
 
 # nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
 #     output, Tensor total_weight)
-class NllLoss2DBackward0(Recorded):
-    __slots__ = ("ignore_index", "reduction", "self_shape", "target", "total_weight", "weight")
-    self_shape: Any
-    target: Saved
-    weight: Saved
-    reduction: int
-    ignore_index: int
-    total_weight: Saved
-    saved = ("target", "weight", "total_weight")
+class NllLoss2DBackward0(Recorded, operands=(0,), refused=(2,), results=(0,)):
+    self_shape = kept_shape(0)
+    target = saved_tensor(1)
+    weight = saved_tensor(2)
+    reduction = kept_argument(3)
+    ignore_index = kept_argument(4)
+    total_weight = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         target = unpack(self.target, self)
@@ -384,59 +227,16 @@ class NllLoss2DBackward0(Recorded):
         )
 
 
-# nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
-#     output, Tensor total_weight)
-@records(
-    NllLoss2DBackward0,
-    (0,),
-    "self_shape = shape(0)",
-    "target = save(1)",
-    "weight = save(2)",
-    "reduction = 3",
-    "ignore_index = 4",
-    "total_weight = other(1)",
-    refused=(2,),
-    output=0,
-)
-def nll_loss2d_forward_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        target: Tensor,
-        weight: Tensor | None,
-        reduction: int,
-        ignore_index: int,
-    ) -> tuple[Tensor, Tensor]:
-        check_no_gradient("nll_loss2d_forward", "weight", weight)
-        if self.edge is None:
-            return below(self, target, weight, reduction, ignore_index)
-        output, total_weight = below(self, target, weight, reduction, ignore_index)
-        node = NllLoss2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.target = save(target)
-        node.weight = save_optional(weight)
-        node.reduction = reduction
-        node.ignore_index = ignore_index
-        record(output, node)
-        node.total_weight = save(total_weight)
-        return output, total_weight
-
-    return kernel
-
-
-# nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
-#     Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))
-nll_loss2d_forward_output = refuse_recording("nll_loss2d_forward", 0, 5, 6)
+nll_loss2d_forward_default = recorder(NllLoss2DBackward0)
+nll_loss2d_forward_output = out_recorder(NllLoss2DBackward0)
 
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
-class SmoothL1LossBackward0(Recorded):
-    __slots__ = ("beta", "reduction", "self", "target")
-    self: Saved
-    target: Saved
-    beta: float
-    reduction: int
-    saved = ("self", "target")
+class SmoothL1LossBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    target = saved_tensor(1)
+    beta = kept_argument(3)
+    reduction = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -463,49 +263,21 @@ class SmoothL1LossBackward0(Recorded):
         return grad_self, grad_target
 
 
-# smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
-@records(SmoothL1LossBackward0, (0, 1), "self = save(0)", "target = save(1)", "beta = 3", "reduction = 2")
-def smooth_l1_loss_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
-        result = below(self, target, reduction, beta)
-        node = SmoothL1LossBackward0()
-        node.edges = (self.edge, target.edge)
-        node.self = save(self)
-        node.target = save(target)
-        node.beta = beta
-        node.reduction = reduction
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
-smooth_l1_loss_out = refuse_recording("smooth_l1_loss", 0, 1, 4)
+smooth_l1_loss_default = recorder(SmoothL1LossBackward0)
+smooth_l1_loss_out = out_recorder(SmoothL1LossBackward0)
 
 
 # _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
 #     zero_infinity=False) -> (Tensor, Tensor)
-class CtcLossBackward0(Recorded):
-    __slots__ = (
-        "blank",
-        "input_lengths",
-        "log_probs",
-        "result0",
-        "result1",
-        "target_lengths",
-        "targets",
-        "zero_infinity",
-    )
-    log_probs: Saved
-    targets: Saved
-    input_lengths: list[int]
-    target_lengths: list[int]
-    blank: int
-    zero_infinity: bool
-    result0: Saved
-    result1: Saved
-    saved = ("log_probs", "targets", "result0", "result1")
+class CtcLossBackward0(Recorded, operands=(0,), results=(0,)):
+    log_probs = saved_tensor(0)
+    targets = saved_tensor(1)
+    input_lengths = kept_argument(2)
+    target_lengths = kept_argument(3)
+    blank = kept_argument(4)
+    zero_infinity = kept_argument(5)
+    result0 = saved_result(0)
+    result1 = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         log_probs = unpack(self.log_probs, self)
@@ -527,59 +299,13 @@ class CtcLossBackward0(Recorded):
         )
 
 
-# _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
-#     zero_infinity=False) -> (Tensor, Tensor)
-@records(
-    CtcLossBackward0,
-    (0,),
-    "log_probs = save(0)",
-    "targets = save(1)",
-    "input_lengths = 2",
-    "target_lengths = 3",
-    "blank = 4",
-    "zero_infinity = 5",
-    "result0 = result(0)",
-    "result1 = other(1)",
-    output=0,
-)
-def _ctc_loss_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        log_probs: Tensor,
-        targets: Tensor,
-        input_lengths: list[int],
-        target_lengths: list[int],
-        blank: int,
-        zero_infinity: bool,
-    ) -> tuple[Tensor, Tensor]:
-        if log_probs.edge is None:
-            return below(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
-        result0, result1 = below(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
-        node = CtcLossBackward0()
-        node.edges = (log_probs.edge,)
-        node.log_probs = save(log_probs)
-        node.targets = save(targets)
-        node.input_lengths = input_lengths
-        node.target_lengths = target_lengths
-        node.blank = blank
-        node.zero_infinity = zero_infinity
-        record(result0, node)
-        node.result0 = save_result(result0)
-        node.result1 = save(result1)
-        return result0, result1
-
-    return kernel
-
-
-# _ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
-#     zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-_ctc_loss_out = refuse_recording("_ctc_loss", 0, 6, 7)
+_ctc_loss_default = recorder(CtcLossBackward0)
+_ctc_loss_out = out_recorder(CtcLossBackward0)
 
 
 # _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
 #     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
-class CtcLossBackwardBackward0(Recorded):
-    __slots__ = ()
-
+class CtcLossBackwardBackward0(Recorded, operands=(0, 1, 5, 6)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented(
             "aten::_ctc_loss_backward",
@@ -588,59 +314,14 @@ class CtcLossBackwardBackward0(Recorded):
         )
 
 
-# _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
-#     Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
-@records(CtcLossBackwardBackward0, (0, 1, 5, 6))
-def _ctc_loss_backward(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        grad: Tensor,
-        log_probs: Tensor,
-        targets: Tensor,
-        input_lengths: list[int],
-        target_lengths: list[int],
-        neg_log_likelihood: Tensor,
-        log_alpha: Tensor,
-        blank: int,
-        zero_infinity: bool,
-    ) -> Tensor:
-        if grad.edge is None and log_probs.edge is None and neg_log_likelihood.edge is None and log_alpha.edge is None:
-            return below(
-                grad,
-                log_probs,
-                targets,
-                input_lengths,
-                target_lengths,
-                neg_log_likelihood,
-                log_alpha,
-                blank,
-                zero_infinity,
-            )
-        result = below(
-            grad,
-            log_probs,
-            targets,
-            input_lengths,
-            target_lengths,
-            neg_log_likelihood,
-            log_alpha,
-            blank,
-            zero_infinity,
-        )
-        node = CtcLossBackwardBackward0()
-        node.edges = (grad.edge, log_probs.edge, neg_log_likelihood.edge, log_alpha.edge)
-        record(result, node)
-        return result
-
-    return kernel
+_ctc_loss_backward = recorder(CtcLossBackwardBackward0)
 
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-class SoftMarginLossBackward0(Recorded):
-    __slots__ = ("reduction", "self", "target")
-    target: Saved
-    self: Saved
-    reduction: int
-    saved = ("target", "self")
+class SoftMarginLossBackward0(Recorded, operands=(0,), refused=(1,)):
+    target = saved_tensor(1)
+    self = saved_tensor(0)
+    reduction = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         target = unpack(self.target, self)
@@ -655,38 +336,19 @@ class SoftMarginLossBackward0(Recorded):
         )
 
 
-# soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-@records(SoftMarginLossBackward0, (0,), "target = save(1)", "self = save(0)", "reduction = 2", refused=(1,))
-def soft_margin_loss_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, target: Tensor, reduction: int) -> Tensor:
-        check_no_gradient("soft_margin_loss", "target", target)
-        result = below(self, target, reduction)
-        node = SoftMarginLossBackward0()
-        node.edges = (self.edge,)
-        node.target = save(target)
-        node.self = save(self)
-        node.reduction = reduction
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-soft_margin_loss_out = refuse_recording("soft_margin_loss", 0, 3)
+soft_margin_loss_default = recorder(SoftMarginLossBackward0)
+soft_margin_loss_out = out_recorder(SoftMarginLossBackward0)
 
 
 # multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
 #     reduction=Mean) -> Tensor
-class MultiMarginLossBackward0(Recorded):
-    __slots__ = ("margin", "p", "reduction", "self", "target", "weight")
-    self: Saved
-    target: Saved
-    p: Any
-    margin: Any
-    weight: Saved
-    reduction: int
-    saved = ("self", "target", "weight")
+class MultiMarginLossBackward0(Recorded, operands=(0,), refused=(4,)):
+    self = saved_tensor(0)
+    target = saved_tensor(1)
+    p = kept_argument(2)
+    margin = kept_argument(3)
+    weight = saved_tensor(4)
+    reduction = kept_argument(5)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -697,52 +359,16 @@ class MultiMarginLossBackward0(Recorded):
         )
 
 
-# multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
-#     reduction=Mean) -> Tensor
-@records(
-    MultiMarginLossBackward0,
-    (0,),
-    "self = save(0)",
-    "target = save(1)",
-    "p = 2",
-    "margin = 3",
-    "weight = save(4)",
-    "reduction = 5",
-    refused=(4,),
-)
-def multi_margin_loss_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, target: Tensor, p: Any, margin: Any, weight: Tensor | None, reduction: int) -> Tensor:
-        check_no_gradient("multi_margin_loss", "weight", weight)
-        if self.edge is None:
-            return below(self, target, p, margin, weight, reduction)
-        result = below(self, target, p, margin, weight, reduction)
-        node = MultiMarginLossBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.target = save(target)
-        node.p = p
-        node.margin = margin
-        node.weight = save_optional(weight)
-        node.reduction = reduction
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
-#     reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-multi_margin_loss_out = refuse_recording("multi_margin_loss", 0, 6)
+multi_margin_loss_default = recorder(MultiMarginLossBackward0)
+multi_margin_loss_out = out_recorder(MultiMarginLossBackward0)
 
 
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
-class MultilabelMarginLossBackward0(Recorded):
-    __slots__ = ("is_target", "reduction", "self", "target")
-    self: Saved
-    target: Saved
-    reduction: int
-    is_target: Saved
-    saved = ("self", "target", "is_target")
+class MultilabelMarginLossBackward0(Recorded, operands=(0,), results=(0,)):
+    self = saved_tensor(0)
+    target = saved_tensor(1)
+    reduction = kept_argument(2)
+    is_target = saved_result(1)
     formulas = ("nn_gradients.multilabel_margin_loss_backward(grad, self, target, reduction, is_target)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -752,36 +378,8 @@ class MultilabelMarginLossBackward0(Recorded):
         return (nn_gradients.multilabel_margin_loss_backward(grad, self_, target, self.reduction, is_target),)
 
 
-# multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
-@records(
-    MultilabelMarginLossBackward0,
-    (0,),
-    "self = save(0)",
-    "target = save(1)",
-    "reduction = 2",
-    "is_target = other(1)",
-    output=0,
-)
-def multilabel_margin_loss_forward_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
-        if self.edge is None:
-            return below(self, target, reduction)
-        output, is_target = below(self, target, reduction)
-        node = MultilabelMarginLossBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.target = save(target)
-        node.reduction = reduction
-        record(output, node)
-        node.is_target = save(is_target)
-        return output, is_target
-
-    return kernel
-
-
-# multilabel_margin_loss_forward.output(Tensor self, Tensor target, int reduction, *, Tensor(a!) output, Tensor(b!)
-#     is_target) -> (Tensor(a!), Tensor(b!))
-multilabel_margin_loss_forward_output = refuse_recording("multilabel_margin_loss_forward", 0, 3, 4)
+multilabel_margin_loss_forward_default = recorder(MultilabelMarginLossBackward0)
+multilabel_margin_loss_forward_output = out_recorder(MultilabelMarginLossBackward0)
 
 
 # nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,

@@ -3,26 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
-    DType,
     Edge,
-    Kernel,
     Recorded,
-    Saved,
-    Tensor,
-    check_inplace,
-    check_no_gradient,
+    inplace_recorder,
+    kept_argument,
+    kept_shape,
     not_implemented,
-    rebase_history,
-    record,
-    records,
+    out_recorder,
+    recorder,
     refuse_recording,
-    save,
-    save_optional,
-    save_result,
+    saved_result,
+    saved_tensor,
     unpack,
     unpack_optional,
 )
@@ -31,11 +26,9 @@ from opwright_kernels.gradients import nn as nn_gradients
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
-class LogSoftmaxBackward0(Recorded):
-    __slots__ = ("dim", "result")
-    dim: int
-    result: Saved
-    saved = ("result",)
+class LogSoftmaxBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
+    result = saved_result()
     formulas = ("nn_gradients.log_softmax_backward(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -43,31 +36,14 @@ class LogSoftmaxBackward0(Recorded):
         return (nn_gradients.log_softmax_backward(grad, result, self.dim),)
 
 
-# _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
-@records(LogSoftmaxBackward0, (0,), "dim = 1", "result = result(0)")
-def _log_softmax_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-        result = below(self, dim, half_to_float)
-        node = LogSoftmaxBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
-_log_softmax_out = refuse_recording("_log_softmax", 0, 3)
+_log_softmax_default = recorder(LogSoftmaxBackward0)
+_log_softmax_out = out_recorder(LogSoftmaxBackward0)
 
 
 # _safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-class SafeSoftmaxBackward0(Recorded):
-    __slots__ = ("dim", "result")
-    dim: int
-    result: Saved
-    saved = ("result",)
+class SafeSoftmaxBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
+    result = saved_result()
     formulas = ("nn_gradients.softmax_backward(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -75,27 +51,13 @@ class SafeSoftmaxBackward0(Recorded):
         return (nn_gradients.softmax_backward(grad, result, self.dim),)
 
 
-# _safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-@records(SafeSoftmaxBackward0, (0,), "dim = 1", "result = result(0)")
-def _safe_softmax(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-        result = below(self, dim, dtype)
-        node = SafeSoftmaxBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
+_safe_softmax = recorder(SafeSoftmaxBackward0)
 
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
-class SoftmaxBackward0(Recorded):
-    __slots__ = ("dim", "result")
-    dim: int
-    result: Saved
-    saved = ("result",)
+class SoftmaxBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
+    result = saved_result()
     formulas = ("nn_gradients.softmax_backward(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -103,34 +65,17 @@ class SoftmaxBackward0(Recorded):
         return (nn_gradients.softmax_backward(grad, result, self.dim),)
 
 
-# _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
-@records(SoftmaxBackward0, (0,), "dim = 1", "result = result(0)")
-def _softmax_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-        result = below(self, dim, half_to_float)
-        node = SoftmaxBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
-_softmax_out = refuse_recording("_softmax", 0, 3)
+_softmax_default = recorder(SoftmaxBackward0)
+_softmax_out = out_recorder(SoftmaxBackward0)
 
 
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
 #     -> Tensor
-class EmbeddingBackward0(Recorded):
-    __slots__ = ("indices", "padding_idx", "scale_grad_by_freq", "weight_shape")
-    indices: Saved
-    weight_shape: Any
-    padding_idx: int
-    scale_grad_by_freq: bool
-    saved = ("indices",)
+class EmbeddingBackward0(Recorded, operands=(0,)):
+    indices = saved_tensor(1)
+    weight_shape = kept_shape(0)
+    padding_idx = kept_argument(2)
+    scale_grad_by_freq = kept_argument(3)
     formulas = ("nn_gradients.embedding_backward(grad, indices, weight_shape, padding_idx, scale_grad_by_freq)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -146,65 +91,24 @@ class EmbeddingBackward0(Recorded):
         )
 
 
-# embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
-#     -> Tensor
-@records(
-    EmbeddingBackward0,
-    (0,),
-    "indices = save(1)",
-    "weight_shape = shape(0)",
-    "padding_idx = 2",
-    "scale_grad_by_freq = 3",
-)
-def embedding_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Tensor:
-        if weight.edge is None:
-            return below(weight, indices, padding_idx, scale_grad_by_freq, sparse)
-        result = below(weight, indices, padding_idx, scale_grad_by_freq, sparse)
-        node = EmbeddingBackward0()
-        node.edges = (weight.edge,)
-        node.indices = save(indices)
-        node.weight_shape = weight.shape
-        node.padding_idx = padding_idx
-        node.scale_grad_by_freq = scale_grad_by_freq
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
-#     sparse=False, *, Tensor(a!) out) -> Tensor(a!)
-embedding_out = refuse_recording("embedding", 0, 5)
+embedding_default = recorder(EmbeddingBackward0)
+embedding_out = out_recorder(EmbeddingBackward0)
 
 
 # _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
 #     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor,
 #     Tensor, Tensor, Tensor)
-class EmbeddingBagBackward0(Recorded):
-    __slots__ = (
-        "indices",
-        "mode",
-        "offsets",
-        "padding_idx",
-        "per_sample_weights",
-        "result2",
-        "result3",
-        "scale_grad_by_freq",
-        "weight",
-        "weight_shape",
-    )
-    indices: Saved
-    offsets: Saved
-    weight_shape: Any
-    scale_grad_by_freq: bool
-    mode: int
-    per_sample_weights: Saved
-    padding_idx: int
-    result2: Saved
-    result3: Saved
-    weight: Saved
-    saved = ("indices", "offsets", "per_sample_weights", "result2", "result3", "weight")
+class EmbeddingBagBackward0(Recorded, operands=(0, 6), results=(0,)):
+    indices = saved_tensor(1)
+    offsets = saved_tensor(2)
+    weight_shape = kept_shape(0)
+    scale_grad_by_freq = kept_argument(3)
+    mode = kept_argument(4)
+    per_sample_weights = saved_tensor(6, needed_by=(0,))
+    padding_idx = kept_argument(8)
+    result2 = saved_result(2)
+    result3 = saved_result(3)
+    weight = saved_tensor(0, needed_by=(6,))
     formulas = ("", "bags_gradients.embedding_bag_weights_backward(grad, weight, indices, offsets, padding_idx)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -243,90 +147,15 @@ class EmbeddingBagBackward0(Recorded):
         return grad_weight, grad_per_sample_weights
 
 
-# _embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
-#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor,
-#     Tensor, Tensor, Tensor)
-@records(
-    EmbeddingBagBackward0,
-    (0, 6),
-    "indices = save(1)",
-    "offsets = save(2)",
-    "weight_shape = shape(0)",
-    "scale_grad_by_freq = 3",
-    "mode = 4",
-    "per_sample_weights = save(6) for 0",
-    "padding_idx = 8",
-    "result2 = other(2)",
-    "result3 = other(3)",
-    "weight = save(0) for 6",
-    output=0,
-)
-def _embedding_bag_default(below: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        weight: Tensor,
-        indices: Tensor,
-        offsets: Tensor,
-        scale_grad_by_freq: bool,
-        mode: int,
-        sparse: bool,
-        per_sample_weights: Tensor | None,
-        include_last_offset: bool,
-        padding_idx: int,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        if weight.edge is None and (per_sample_weights is None or per_sample_weights.edge is None):
-            return below(
-                weight,
-                indices,
-                offsets,
-                scale_grad_by_freq,
-                mode,
-                sparse,
-                per_sample_weights,
-                include_last_offset,
-                padding_idx,
-            )
-        result0, result1, result2, result3 = below(
-            weight,
-            indices,
-            offsets,
-            scale_grad_by_freq,
-            mode,
-            sparse,
-            per_sample_weights,
-            include_last_offset,
-            padding_idx,
-        )
-        node = EmbeddingBagBackward0()
-        node.edges = (weight.edge, None if per_sample_weights is None else per_sample_weights.edge)
-        node.indices = save(indices)
-        node.offsets = save(offsets)
-        node.weight_shape = weight.shape
-        node.scale_grad_by_freq = scale_grad_by_freq
-        node.mode = mode
-        node.per_sample_weights = save_optional(per_sample_weights) if weight.edge is not None else None
-        node.padding_idx = padding_idx
-        node.weight = save(weight) if (per_sample_weights is not None and per_sample_weights.edge is not None) else None
-        record(result0, node)
-        node.result2 = save(result2)
-        node.result3 = save(result3)
-        return result0, result1, result2, result3
-
-    return kernel
-
-
-# _embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
-#     sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1, *, Tensor(a!)
-#     out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!))
-_embedding_bag_out = refuse_recording("_embedding_bag", 0, 6, 9, 10, 11, 12)
+_embedding_bag_default = recorder(EmbeddingBagBackward0)
+_embedding_bag_out = out_recorder(EmbeddingBagBackward0)
 
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
-class NativeDropoutBackward0(Recorded):
-    __slots__ = ("p", "result1", "train")
-    train: bool | None
-    p: float
-    result1: Saved
-    saved = ("result1",)
+class NativeDropoutBackward0(Recorded, operands=(0,), results=(0,)):
+    train = kept_argument(2)
+    p = kept_argument(1)
+    result1 = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)
@@ -337,64 +166,19 @@ class NativeDropoutBackward0(Recorded):
         )
 
 
-# native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
-@records(NativeDropoutBackward0, (0,), "train = 2", "p = 1", "result1 = other(1)", output=0)
-def native_dropout_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-        result0, result1 = below(input, p, train)
-        node = NativeDropoutBackward0()
-        node.edges = (input.edge,)
-        node.train = train
-        node.p = p
-        record(result0, node)
-        node.result1 = save(result1)
-        return result0, result1
-
-    return kernel
-
-
-# native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!),
-#     Tensor(b!))
-native_dropout_out = refuse_recording("native_dropout", 0, 3, 4)
+native_dropout_default = recorder(NativeDropoutBackward0)
+native_dropout_out = out_recorder(NativeDropoutBackward0)
 
 
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
-class EmbeddingRenormBackward0(Recorded):
-    __slots__ = ()
-
+class EmbeddingRenormBackward0(Recorded, operands=(0,), refused=(1,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::embedding_renorm", "self", "rows are scaled for a lookup, beside the graph")
 
 
-# embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
-@records(EmbeddingRenormBackward0, (0,), refused=(1,))
-def embedding_renorm_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-        check_no_gradient("embedding_renorm", "indices", indices)
-        result = below(self, indices, max_norm, norm_type)
-        node = EmbeddingRenormBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
-def embedding_renorm_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-        check_no_gradient("embedding_renorm_", "indices", indices)
-        check_inplace(self)
-        node = EmbeddingRenormBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, indices, max_norm, norm_type), node)
-        return self
-
-    return kernel
-
-
-# embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
-embedding_renorm_out = refuse_recording("embedding_renorm", 0, 4)
+embedding_renorm_default = recorder(EmbeddingRenormBackward0)
+embedding_renorm_ = inplace_recorder(EmbeddingRenormBackward0)
+embedding_renorm_out = out_recorder(EmbeddingRenormBackward0)
 
 
 # softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)

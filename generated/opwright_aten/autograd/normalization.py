@@ -3,28 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
     RecordedSeveral,
-    Saved,
-    Tensor,
-    check_inplace,
-    check_no_gradient,
     gradients_of,
-    rebase_history,
-    record,
-    record_several,
-    records,
-    refuse_recording,
-    save,
-    save_optional,
-    save_original,
-    save_result,
+    inplace_recorder,
+    kept_argument,
+    out_recorder,
+    recorder,
+    saved_result,
+    saved_tensor,
     unpack,
     unpack_optional,
 )
@@ -33,13 +25,11 @@ from opwright_kernels.gradients import reductions as reductions_gradients
 
 
 # renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
-class RenormBackward0(Recorded):
-    __slots__ = ("dim", "maxnorm", "p", "self")
-    self: Saved
-    p: Any
-    dim: int
-    maxnorm: Any
-    saved = ("self",)
+class RenormBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    p = kept_argument(1)
+    dim = kept_argument(2)
+    maxnorm = kept_argument(3)
     formulas = ("reductions_gradients.renorm_backward(grad, self, p, dim, maxnorm)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -47,56 +37,22 @@ class RenormBackward0(Recorded):
         return (reductions_gradients.renorm_backward(grad, self_, self.p, self.dim, self.maxnorm),)
 
 
-# renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
-@records(RenormBackward0, (0,), "self = save(0)", "p = 1", "dim = 2", "maxnorm = 3")
-def renorm_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
-        result = below(self, p, dim, maxnorm)
-        node = RenormBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.p = p
-        node.dim = dim
-        node.maxnorm = maxnorm
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)
-def renorm_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
-        check_inplace(self)
-        node = RenormBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.p = p
-        node.dim = dim
-        node.maxnorm = maxnorm
-        rebase_history(below(self, p, dim, maxnorm), node)
-        return self
-
-    return kernel
-
-
-# renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)
-renorm_out = refuse_recording("renorm", 0, 4)
+renorm_default = recorder(RenormBackward0)
+renorm_ = inplace_recorder(RenormBackward0)
+renorm_out = out_recorder(RenormBackward0)
 
 
 # native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
 #     training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-class NativeBatchNormBackward0(Recorded):
-    __slots__ = ("eps", "input", "result1", "result2", "running_mean", "running_var", "training", "weight")
-    input: Saved
-    weight: Saved
-    running_mean: Saved
-    running_var: Saved
-    training: bool
-    eps: float
-    result1: Saved
-    result2: Saved
-    saved = ("input", "weight", "running_mean", "running_var", "result1", "result2")
+class NativeBatchNormBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4), results=(0,)):
+    input = saved_tensor(0)
+    weight = saved_tensor(1)
+    running_mean = saved_tensor(3)
+    running_var = saved_tensor(4)
+    training = kept_argument(5)
+    eps = kept_argument(7)
+    result1 = saved_result(1)
+    result2 = saved_result(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
@@ -125,65 +81,20 @@ class NativeBatchNormBackward0(Recorded):
         )
 
 
-# native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
-#     training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-@records(
-    NativeBatchNormBackward0,
-    (0, 1, 2),
-    "input = save(0)",
-    "weight = save(1)",
-    "running_mean = save(3)",
-    "running_var = save(4)",
-    "training = 5",
-    "eps = 7",
-    "result1 = other(1)",
-    "result2 = other(2)",
-    refused=(3, 4),
-    output=0,
-)
-def native_batch_norm_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        input: Tensor,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        running_mean: Tensor | None,
-        running_var: Tensor | None,
-        training: bool,
-        momentum: float,
-        eps: float,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        check_no_gradient("native_batch_norm", "running_mean", running_mean)
-        check_no_gradient("native_batch_norm", "running_var", running_var)
-        result0, result1, result2 = below(input, weight, bias, running_mean, running_var, training, momentum, eps)
-        node = NativeBatchNormBackward0()
-        node.edges = (input.edge, None if weight is None else weight.edge, None if bias is None else bias.edge)
-        node.input = save(input)
-        node.weight = save_optional(weight)
-        node.running_mean = save_optional(running_mean)
-        node.running_var = save_optional(running_var)
-        node.training = training
-        node.eps = eps
-        record(result0, node)
-        node.result1 = save(result1)
-        node.result2 = save(result2)
-        return result0, result1, result2
-
-    return kernel
+native_batch_norm_default = recorder(NativeBatchNormBackward0)
 
 
 # _native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
 #     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-class NativeBatchNormLegitBackward0(Recorded):
-    __slots__ = ("eps", "input", "result1", "result2", "running_mean", "running_var", "training", "weight")
-    input: Saved
-    weight: Saved
-    running_mean: Saved
-    running_var: Saved
-    training: bool
-    eps: float
-    result1: Saved
-    result2: Saved
-    saved = ("input", "weight", "running_mean", "running_var", "result1", "result2")
+class NativeBatchNormLegitBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4), results=(0,)):
+    input = saved_tensor(0)
+    weight = saved_tensor(1)
+    running_mean = saved_tensor(3)
+    running_var = saved_tensor(4)
+    training = kept_argument(5)
+    eps = kept_argument(7)
+    result1 = saved_result(1)
+    result2 = saved_result(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
@@ -212,63 +123,18 @@ class NativeBatchNormLegitBackward0(Recorded):
         )
 
 
-# _native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
-#     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-@records(
-    NativeBatchNormLegitBackward0,
-    (0, 1, 2),
-    "input = save(0)",
-    "weight = save(1)",
-    "running_mean = save(3)",
-    "running_var = save(4)",
-    "training = 5",
-    "eps = 7",
-    "result1 = other(1)",
-    "result2 = other(2)",
-    refused=(3, 4),
-    output=0,
-)
-def _native_batch_norm_legit_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        input: Tensor,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        running_mean: Tensor,
-        running_var: Tensor,
-        training: bool,
-        momentum: float,
-        eps: float,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        check_no_gradient("_native_batch_norm_legit", "running_mean", running_mean)
-        check_no_gradient("_native_batch_norm_legit", "running_var", running_var)
-        result0, result1, result2 = below(input, weight, bias, running_mean, running_var, training, momentum, eps)
-        node = NativeBatchNormLegitBackward0()
-        node.edges = (input.edge, None if weight is None else weight.edge, None if bias is None else bias.edge)
-        node.input = save(input)
-        node.weight = save_optional(weight)
-        node.running_mean = save(running_mean)
-        node.running_var = save(running_var)
-        node.training = training
-        node.eps = eps
-        record(result0, node)
-        node.result1 = save(result1)
-        node.result2 = save(result2)
-        return result0, result1, result2
-
-    return kernel
+_native_batch_norm_legit_default = recorder(NativeBatchNormLegitBackward0)
 
 
 # _native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,
 #     float eps) -> (Tensor, Tensor, Tensor)
-class NativeBatchNormLegitBackward1(Recorded):
-    __slots__ = ("eps", "input", "result1", "result2", "training", "weight")
-    input: Saved
-    weight: Saved
-    training: bool
-    eps: float
-    result1: Saved
-    result2: Saved
-    saved = ("input", "weight", "result1", "result2")
+class NativeBatchNormLegitBackward1(Recorded, operands=(0, 1, 2), results=(0,)):
+    input = saved_tensor(0)
+    weight = saved_tensor(1)
+    training = kept_argument(3)
+    eps = kept_argument(5)
+    result1 = saved_result(1)
+    result2 = saved_result(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
@@ -295,63 +161,22 @@ class NativeBatchNormLegitBackward1(Recorded):
         )
 
 
-# _native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,
-#     float eps) -> (Tensor, Tensor, Tensor)
-@records(
-    NativeBatchNormLegitBackward1,
-    (0, 1, 2),
-    "input = save(0)",
-    "weight = save(1)",
-    "training = 3",
-    "eps = 5",
-    "result1 = other(1)",
-    "result2 = other(2)",
-    output=0,
-)
-def _native_batch_norm_legit_no_stats(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        input: Tensor,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        training: bool,
-        momentum: float,
-        eps: float,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        result0, result1, result2 = below(input, weight, bias, training, momentum, eps)
-        node = NativeBatchNormLegitBackward1()
-        node.edges = (input.edge, None if weight is None else weight.edge, None if bias is None else bias.edge)
-        node.input = save(input)
-        node.weight = save_optional(weight)
-        node.training = training
-        node.eps = eps
-        record(result0, node)
-        node.result1 = save(result1)
-        node.result2 = save(result2)
-        return result0, result1, result2
-
-    return kernel
-
-
-# _native_batch_norm_legit.no_stats_out(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,
-#     float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!),
-#     Tensor(c!))
-_native_batch_norm_legit_no_stats_out = refuse_recording("_native_batch_norm_legit", 0, 1, 2, 6, 7, 8)
+_native_batch_norm_legit_no_stats = recorder(NativeBatchNormLegitBackward1)
+_native_batch_norm_legit_no_stats_out = out_recorder(NativeBatchNormLegitBackward1)
 
 
 # _native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
 #     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out,
 #     Tensor running_var_out)
-class NativeBatchNormLegitFunctionalBackward0(Recorded):
-    __slots__ = ("eps", "input", "result1", "result2", "running_mean", "running_var", "training", "weight")
-    input: Saved
-    weight: Saved
-    running_mean: Saved
-    running_var: Saved
-    training: bool
-    eps: float
-    result1: Saved
-    result2: Saved
-    saved = ("input", "weight", "running_mean", "running_var", "result1", "result2")
+class NativeBatchNormLegitFunctionalBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4), results=(0,)):
+    input = saved_tensor(0)
+    weight = saved_tensor(1)
+    running_mean = saved_tensor(3)
+    running_var = saved_tensor(4)
+    training = kept_argument(5)
+    eps = kept_argument(7)
+    result1 = saved_result(1)
+    result2 = saved_result(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
@@ -380,74 +205,19 @@ class NativeBatchNormLegitFunctionalBackward0(Recorded):
         )
 
 
-# _native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
-#     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out,
-#     Tensor running_var_out)
-@records(
-    NativeBatchNormLegitFunctionalBackward0,
-    (0, 1, 2),
-    "input = save(0)",
-    "weight = save(1)",
-    "running_mean = save(3)",
-    "running_var = save(4)",
-    "training = 5",
-    "eps = 7",
-    "result1 = other(1)",
-    "result2 = other(2)",
-    refused=(3, 4),
-    output=0,
-)
-def _native_batch_norm_legit_functional(below: Callable[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        input: Tensor,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        running_mean: Tensor,
-        running_var: Tensor,
-        training: bool,
-        momentum: float,
-        eps: float,
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        check_no_gradient("_native_batch_norm_legit_functional", "running_mean", running_mean)
-        check_no_gradient("_native_batch_norm_legit_functional", "running_var", running_var)
-        result0, result1, result2, running_mean_out, running_var_out = below(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            training,
-            momentum,
-            eps,
-        )
-        node = NativeBatchNormLegitFunctionalBackward0()
-        node.edges = (input.edge, None if weight is None else weight.edge, None if bias is None else bias.edge)
-        node.input = save(input)
-        node.weight = save_optional(weight)
-        node.running_mean = save(running_mean)
-        node.running_var = save(running_var)
-        node.training = training
-        node.eps = eps
-        record(result0, node)
-        node.result1 = save(result1)
-        node.result2 = save(result2)
-        return result0, result1, result2, running_mean_out, running_var_out
-
-    return kernel
+_native_batch_norm_legit_functional = recorder(NativeBatchNormLegitFunctionalBackward0)
 
 
 # _native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
 #     running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-class NativeBatchNormLegitNoTrainingBackward0(Recorded):
-    __slots__ = ("eps", "input", "result1", "result2", "running_mean", "running_var", "weight")
-    input: Saved
-    weight: Saved
-    running_mean: Saved
-    running_var: Saved
-    eps: float
-    result1: Saved
-    result2: Saved
-    saved = ("input", "weight", "running_mean", "running_var", "result1", "result2")
+class NativeBatchNormLegitNoTrainingBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4), results=(0,)):
+    input = saved_tensor(0)
+    weight = saved_tensor(1)
+    running_mean = saved_tensor(3)
+    running_var = saved_tensor(4)
+    eps = kept_argument(6)
+    result1 = saved_result(1)
+    result2 = saved_result(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
@@ -476,68 +246,21 @@ class NativeBatchNormLegitNoTrainingBackward0(Recorded):
         )
 
 
-# _native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
-#     running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-@records(
-    NativeBatchNormLegitNoTrainingBackward0,
-    (0, 1, 2),
-    "input = save(0)",
-    "weight = save(1)",
-    "running_mean = save(3)",
-    "running_var = save(4)",
-    "eps = 6",
-    "result1 = other(1)",
-    "result2 = other(2)",
-    refused=(3, 4),
-    output=0,
-)
-def _native_batch_norm_legit_no_training_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        input: Tensor,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        running_mean: Tensor,
-        running_var: Tensor,
-        momentum: float,
-        eps: float,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        check_no_gradient("_native_batch_norm_legit_no_training", "running_mean", running_mean)
-        check_no_gradient("_native_batch_norm_legit_no_training", "running_var", running_var)
-        result0, result1, result2 = below(input, weight, bias, running_mean, running_var, momentum, eps)
-        node = NativeBatchNormLegitNoTrainingBackward0()
-        node.edges = (input.edge, None if weight is None else weight.edge, None if bias is None else bias.edge)
-        node.input = save(input)
-        node.weight = save_optional(weight)
-        node.running_mean = save(running_mean)
-        node.running_var = save(running_var)
-        node.eps = eps
-        record(result0, node)
-        node.result1 = save(result1)
-        node.result2 = save(result2)
-        return result0, result1, result2
-
-    return kernel
-
-
-# _native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
-#     running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
-#     Tensor(b!), Tensor(c!))
-_native_batch_norm_legit_no_training_out = refuse_recording("_native_batch_norm_legit_no_training", 0, 1, 2, 7, 8, 9)
+_native_batch_norm_legit_no_training_default = recorder(NativeBatchNormLegitNoTrainingBackward0)
+_native_batch_norm_legit_no_training_out = out_recorder(NativeBatchNormLegitNoTrainingBackward0)
 
 
 # native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
 #     eps) -> (Tensor, Tensor, Tensor)
-class NativeGroupNormBackward0(RecordedSeveral):
-    __slots__ = ("C", "HxW", "N", "group", "input", "result1", "result2", "weight")
-    input: Saved
-    weight: Saved
-    N: int
-    C: int
-    HxW: int
-    group: int
-    result1: Saved
-    result2: Saved
-    saved = ("input", "weight", "result1", "result2")
+class NativeGroupNormBackward0(RecordedSeveral, operands=(0, 1, 2), results=(0, 1, 2)):
+    input = saved_tensor(0)
+    weight = saved_tensor(1)
+    N = kept_argument(3)
+    C = kept_argument(4)
+    HxW = kept_argument(5)
+    group = kept_argument(6)
+    result1 = saved_result(1)
+    result2 = saved_result(2)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
@@ -564,52 +287,19 @@ class NativeGroupNormBackward0(RecordedSeveral):
         )
 
 
-# native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
-#     eps) -> (Tensor, Tensor, Tensor)
-def native_group_norm_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        input: Tensor,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        N: int,
-        C: int,
-        HxW: int,
-        group: int,
-        eps: float,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        result0, result1, result2 = below(input, weight, bias, N, C, HxW, group, eps)
-        node = NativeGroupNormBackward0()
-        node.edges = (input.edge, None if weight is None else weight.edge, None if bias is None else bias.edge)
-        node.input = save(input)
-        node.weight = save_optional(weight)
-        node.N = N
-        node.C = C
-        node.HxW = HxW
-        node.group = group
-        record_several((result0, result1, result2), node)
-        node.result1 = save_result(result1, 1)
-        node.result2 = save_result(result2, 2)
-        return result0, result1, result2
-
-    return kernel
-
-
-# native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,
-#     float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-native_group_norm_out = refuse_recording("native_group_norm", 0, 1, 2, 8, 9, 10)
+native_group_norm_default = recorder(NativeGroupNormBackward0)
+native_group_norm_out = out_recorder(NativeGroupNormBackward0)
 
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
 #     Tensor, Tensor)
-class NativeLayerNormBackward0(Recorded):
-    __slots__ = ("eps", "input", "normalized_shape", "result1", "result2", "weight")
-    input: Saved
-    normalized_shape: list[int]
-    weight: Saved
-    eps: float
-    result1: Saved
-    result2: Saved
-    saved = ("input", "weight", "result1", "result2")
+class NativeLayerNormBackward0(Recorded, operands=(0, 2, 3), results=(0,)):
+    input = saved_tensor(0)
+    normalized_shape = kept_argument(1)
+    weight = saved_tensor(2)
+    eps = kept_argument(4)
+    result1 = saved_result(1)
+    result2 = saved_result(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
@@ -634,42 +324,5 @@ class NativeLayerNormBackward0(Recorded):
         )
 
 
-# native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
-#     Tensor, Tensor)
-@records(
-    NativeLayerNormBackward0,
-    (0, 2, 3),
-    "input = save(0)",
-    "normalized_shape = 1",
-    "weight = save(2)",
-    "eps = 4",
-    "result1 = other(1)",
-    "result2 = other(2)",
-    output=0,
-)
-def native_layer_norm_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        input: Tensor,
-        normalized_shape: list[int],
-        weight: Tensor | None,
-        bias: Tensor | None,
-        eps: float,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        result0, result1, result2 = below(input, normalized_shape, weight, bias, eps)
-        node = NativeLayerNormBackward0()
-        node.edges = (input.edge, None if weight is None else weight.edge, None if bias is None else bias.edge)
-        node.input = save(input)
-        node.normalized_shape = normalized_shape
-        node.weight = save_optional(weight)
-        node.eps = eps
-        record(result0, node)
-        node.result1 = save(result1)
-        node.result2 = save(result2)
-        return result0, result1, result2
-
-    return kernel
-
-
-# native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-native_layer_norm_out = refuse_recording("native_layer_norm", 0, 2, 3, 5, 6, 7)
+native_layer_norm_default = recorder(NativeLayerNormBackward0)
+native_layer_norm_out = out_recorder(NativeLayerNormBackward0)

@@ -3,31 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from numpy import ndarray
-
 from opwright.abi import (
-    GRAD,
     Edge,
-    Kernel,
     Recorded,
-    Saved,
-    Tensor,
-    check_inplace,
     conjugate_of,
     gradients_of,
-    next_sequence,
+    inplace_recorder,
+    kept_argument,
     not_implemented,
-    rebase_history,
-    record,
-    records,
-    refuse_recording,
-    save,
-    save_optional,
-    save_original,
-    save_result,
+    out_recorder,
+    recorder,
+    saved_result,
+    saved_tensor,
     unpack,
     unpack_optional,
     zeros_for,
@@ -38,9 +28,8 @@ from .. import ops
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-class AddBackward0(Recorded):
-    __slots__ = ("alpha",)
-    alpha: Any
+class AddBackward0(Recorded, operands=(0, 1)):
+    alpha = kept_argument(2)
     formulas = ("grad", "pointwise_gradients.scaled(grad, alpha.conjugate())")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -51,101 +40,29 @@ class AddBackward0(Recorded):
         )
 
 
-# add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-@records(AddBackward0, (0, 1), "alpha = 2")
-def add_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-        result = below(self, other, alpha)
-        node = AddBackward0()
-        node.edges = (self.edge, other.edge)
-        node.alpha = alpha
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def add__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = AddBackward0()
-        node.edges = (self.edge, other.edge)
-        node.alpha = alpha
-        rebase_history(below(self, other, alpha), node)
-        return self
-
-    return kernel
-
-
-# add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-add_out = refuse_recording("add", 0, 1, 3)
+add_Tensor = recorder(AddBackward0)
+add__Tensor = inplace_recorder(AddBackward0)
+add_out = out_recorder(AddBackward0)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-class AddBackward1(Recorded):
-    __slots__ = ()
+class AddBackward1(Recorded, operands=(0,), shown="AddBackward0"):
     formulas = ("grad",)
-    shown = "AddBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-@records(AddBackward1, (0,))
-def add_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any, alpha: Any) -> Tensor:
-        result = below(self, other, alpha)
-        node = AddBackward1()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def add__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = AddBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other, alpha), node)
-        return self
-
-    return kernel
-
-
-# add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-add_Scalar_out = refuse_recording("add", 0, 3)
+add_Scalar = recorder(AddBackward1)
+add__Scalar = inplace_recorder(AddBackward1)
+add_Scalar_out = out_recorder(AddBackward1)
 
 
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-class AddcdivBackward0(Recorded):
-    __slots__ = ("tensor1", "tensor2", "value")
-    value: Any
-    tensor2: Saved
-    tensor1: Saved
-    saved = ("tensor2", "tensor1")
+class AddcdivBackward0(Recorded, operands=(0, 1, 2)):
+    value = kept_argument(3)
+    tensor2 = saved_tensor(2, needed_by=(1, 2))
+    tensor1 = saved_tensor(1, needed_by=(2,))
     formulas = ("grad", "grad * (value / tensor2).conj()", "-grad * (value * tensor1 / (tensor2 * tensor2)).conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -165,48 +82,16 @@ class AddcdivBackward0(Recorded):
         return grad_self, grad_tensor1, grad_tensor2
 
 
-# addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-@records(AddcdivBackward0, (0, 1, 2), "value = 3", "tensor2 = save(2) for 1, 2", "tensor1 = save(1) for 2")
-def addcdiv_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-        result = below(self, tensor1, tensor2, value)
-        node = AddcdivBackward0()
-        node.edges = (self.edge, tensor1.edge, tensor2.edge)
-        node.value = value
-        node.tensor2 = save(tensor2) if tensor1.edge is not None or tensor2.edge is not None else None
-        node.tensor1 = save(tensor1) if tensor2.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
-def addcdiv_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-        check_inplace(self)
-        node = AddcdivBackward0()
-        node.edges = (self.edge, tensor1.edge, tensor2.edge)
-        node.value = value
-        node.tensor2 = save(tensor2) if tensor1.edge is not None or tensor2.edge is not None else None
-        node.tensor1 = save(tensor1) if tensor2.edge is not None else None
-        rebase_history(below(self, tensor1, tensor2, value), node)
-        return self
-
-    return kernel
-
-
-# addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
-addcdiv_out = refuse_recording("addcdiv", 0, 1, 2, 4)
+addcdiv_default = recorder(AddcdivBackward0)
+addcdiv_ = inplace_recorder(AddcdivBackward0)
+addcdiv_out = out_recorder(AddcdivBackward0)
 
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-class AddcmulBackward0(Recorded):
-    __slots__ = ("tensor1", "tensor2", "value")
-    tensor2: Saved
-    value: Any
-    tensor1: Saved
-    saved = ("tensor2", "tensor1")
+class AddcmulBackward0(Recorded, operands=(0, 1, 2)):
+    tensor2 = saved_tensor(2, needed_by=(1,))
+    value = kept_argument(3)
+    tensor1 = saved_tensor(1, needed_by=(2,))
     formulas = (
         "grad",
         "grad * pointwise_gradients.scaled(tensor2, value).conj()",
@@ -229,47 +114,15 @@ class AddcmulBackward0(Recorded):
         return grad_self, grad_tensor1, grad_tensor2
 
 
-# addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-@records(AddcmulBackward0, (0, 1, 2), "tensor2 = save(2) for 1", "value = 3", "tensor1 = save(1) for 2")
-def addcmul_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-        result = below(self, tensor1, tensor2, value)
-        node = AddcmulBackward0()
-        node.edges = (self.edge, tensor1.edge, tensor2.edge)
-        node.tensor2 = save(tensor2) if tensor1.edge is not None else None
-        node.value = value
-        node.tensor1 = save(tensor1) if tensor2.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
-def addcmul_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-        check_inplace(self)
-        node = AddcmulBackward0()
-        node.edges = (self.edge, tensor1.edge, tensor2.edge)
-        node.tensor2 = save(tensor2) if tensor1.edge is not None else None
-        node.value = value
-        node.tensor1 = save(tensor1) if tensor2.edge is not None else None
-        rebase_history(below(self, tensor1, tensor2, value), node)
-        return self
-
-    return kernel
-
-
-# addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
-addcmul_out = refuse_recording("addcmul", 0, 1, 2, 4)
+addcmul_default = recorder(AddcmulBackward0)
+addcmul_ = inplace_recorder(AddcmulBackward0)
+addcmul_out = out_recorder(AddcmulBackward0)
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
-class Atan2Backward0(Recorded):
-    __slots__ = ("other", "self")
-    other: Saved
-    self: Saved
-    saved = ("other", "self")
+class Atan2Backward0(Recorded, operands=(0, 1)):
+    other = saved_tensor(1)
+    self = saved_tensor(0)
     formulas = (
         "grad * other / pointwise_gradients.atan2_denominator(self, other)",
         "grad * -self / pointwise_gradients.atan2_denominator(self, other)",
@@ -290,55 +143,16 @@ class Atan2Backward0(Recorded):
         return grad_self, grad_other
 
 
-# atan2(Tensor self, Tensor other) -> Tensor
-@records(Atan2Backward0, (0, 1), "other = save(1)", "self = save(0)")
-def atan2_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = Atan2Backward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def atan2_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = Atan2Backward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other)
-        node.self = save_original(self)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-atan2_out = refuse_recording("atan2", 0, 1, 2)
+atan2_default = recorder(Atan2Backward0)
+atan2_ = inplace_recorder(Atan2Backward0)
+atan2_out = out_recorder(Atan2Backward0)
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
-class ClampBackward0(Recorded):
-    __slots__ = ("max", "min", "self")
-    self: Saved
-    min: Saved
-    max: Saved
-    saved = ("self", "min", "max")
+class ClampBackward0(Recorded, operands=(0, 1, 2)):
+    self = saved_tensor(0)
+    min = saved_tensor(1)
+    max = saved_tensor(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, min_edge, max_edge = self.edges if edges is None else edges
@@ -363,48 +177,16 @@ class ClampBackward0(Recorded):
         return grad_self, grad_min, grad_max
 
 
-# clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
-@records(ClampBackward0, (0, 1, 2), "self = save(0)", "min = save(1)", "max = save(2)")
-def clamp_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-        result = below(self, min, max)
-        node = ClampBackward0()
-        node.edges = (self.edge, None if min is None else min.edge, None if max is None else max.edge)
-        node.self = save(self)
-        node.min = save_optional(min)
-        node.max = save_optional(max)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)
-def clamp__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-        check_inplace(self)
-        node = ClampBackward0()
-        node.edges = (self.edge, None if min is None else min.edge, None if max is None else max.edge)
-        node.self = save_original(self)
-        node.min = save_optional(min)
-        node.max = save_optional(max)
-        rebase_history(below(self, min, max), node)
-        return self
-
-    return kernel
-
-
-# clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
-clamp_Tensor_out = refuse_recording("clamp", 0, 1, 2, 3)
+clamp_Tensor = recorder(ClampBackward0)
+clamp__Tensor = inplace_recorder(ClampBackward0)
+clamp_Tensor_out = out_recorder(ClampBackward0)
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-class ClampBackward1(Recorded):
-    __slots__ = ("max", "min", "self")
-    self: Saved
-    min: Any
-    max: Any
-    saved = ("self",)
+class ClampBackward1(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    min = kept_argument(1)
+    max = kept_argument(2)
     formulas = ("ops.pointwise._where(pointwise_gradients.is_within(self, min, max), grad, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -412,101 +194,30 @@ class ClampBackward1(Recorded):
         return (ops.pointwise._where(pointwise_gradients.is_within(self_, self.min, self.max), grad, 0),)
 
 
-# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-@records(ClampBackward1, (0,), "self = save(0)", "min = 1", "max = 2")
-def clamp_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Any, max: Any) -> Tensor:
-        result = below(self, min, max)
-        node = ClampBackward1()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.min = min
-        node.max = max
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
-def clamp__default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Any, max: Any) -> Tensor:
-        check_inplace(self)
-        node = ClampBackward1()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.min = min
-        node.max = max
-        rebase_history(below(self, min, max), node)
-        return self
-
-    return kernel
-
-
-# clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
-clamp_out = refuse_recording("clamp", 0, 3)
+clamp_default = recorder(ClampBackward1)
+clamp__default = inplace_recorder(ClampBackward1)
+clamp_out = out_recorder(ClampBackward1)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
-class ClampMaxBackward0(Recorded):
-    __slots__ = ("max", "self")
-    self: Saved
-    max: Any
-    saved = ("self",)
+class ClampMaxBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    max = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.pointwise._where(self_ <= self.max, grad, 0),)
 
 
-# clamp_max(Tensor self, Scalar max) -> Tensor
-@records(ClampMaxBackward0, (0,), "self = save(0)", "max = 1")
-def clamp_max_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, max: Any) -> Tensor:
-        result = below(self, max)
-        node = ClampMaxBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.max = max
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
-def clamp_max__default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, max: Any) -> Tensor:
-        check_inplace(self)
-        node = ClampMaxBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.max = max
-        rebase_history(below(self, max), node)
-        return self
-
-    return kernel
-
-
-# clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
-clamp_max_out = refuse_recording("clamp_max", 0, 2)
+clamp_max_default = recorder(ClampMaxBackward0)
+clamp_max__default = inplace_recorder(ClampMaxBackward0)
+clamp_max_out = out_recorder(ClampMaxBackward0)
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
-class ClampMaxBackward1(Recorded):
-    __slots__ = ("max", "self")
-    self: Saved
-    max: Saved
-    saved = ("self", "max")
+class ClampMaxBackward1(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    max = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, max_edge = self.edges if edges is None else edges
@@ -523,108 +234,30 @@ class ClampMaxBackward1(Recorded):
         return grad_self, grad_max
 
 
-# clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
-@records(ClampMaxBackward1, (0, 1), "self = save(0)", "max = save(1)")
-def clamp_max_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, max: Tensor) -> Tensor:
-        result = below(self, max)
-        node = ClampMaxBackward1()
-        node.edges = (self.edge, max.edge)
-        node.self = save(self)
-        node.max = save(max)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
-def clamp_max__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, max: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ClampMaxBackward1()
-        node.edges = (self.edge, max.edge)
-        node.self = save_original(self)
-        node.max = save(max)
-        rebase_history(below(self, max), node)
-        return self
-
-    return kernel
-
-
-# clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
-clamp_max_Tensor_out = refuse_recording("clamp_max", 0, 1, 2)
+clamp_max_Tensor = recorder(ClampMaxBackward1)
+clamp_max__Tensor = inplace_recorder(ClampMaxBackward1)
+clamp_max_Tensor_out = out_recorder(ClampMaxBackward1)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
-class ClampMinBackward0(Recorded):
-    __slots__ = ("min", "self")
-    self: Saved
-    min: Any
-    saved = ("self",)
+class ClampMinBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    min = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.pointwise._where(self_ >= self.min, grad, 0),)
 
 
-# clamp_min(Tensor self, Scalar min) -> Tensor
-@records(ClampMinBackward0, (0,), "self = save(0)", "min = 1")
-def clamp_min_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Any) -> Tensor:
-        result = below(self, min)
-        node = ClampMinBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.min = min
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
-def clamp_min__default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Any) -> Tensor:
-        check_inplace(self)
-        node = ClampMinBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.min = min
-        rebase_history(below(self, min), node)
-        return self
-
-    return kernel
-
-
-# clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
-clamp_min_out = refuse_recording("clamp_min", 0, 2)
+clamp_min_default = recorder(ClampMinBackward0)
+clamp_min__default = inplace_recorder(ClampMinBackward0)
+clamp_min_out = out_recorder(ClampMinBackward0)
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
-class ClampMinBackward1(Recorded):
-    __slots__ = ("min", "self")
-    self: Saved
-    min: Saved
-    saved = ("self", "min")
+class ClampMinBackward1(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    min = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, min_edge = self.edges if edges is None else edges
@@ -641,54 +274,15 @@ class ClampMinBackward1(Recorded):
         return grad_self, grad_min
 
 
-# clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
-@records(ClampMinBackward1, (0, 1), "self = save(0)", "min = save(1)")
-def clamp_min_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Tensor) -> Tensor:
-        result = below(self, min)
-        node = ClampMinBackward1()
-        node.edges = (self.edge, min.edge)
-        node.self = save(self)
-        node.min = save(min)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
-def clamp_min__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ClampMinBackward1()
-        node.edges = (self.edge, min.edge)
-        node.self = save_original(self)
-        node.min = save(min)
-        rebase_history(below(self, min), node)
-        return self
-
-    return kernel
-
-
-# clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
-clamp_min_Tensor_out = refuse_recording("clamp_min", 0, 1, 2)
+clamp_min_Tensor = recorder(ClampMinBackward1)
+clamp_min__Tensor = inplace_recorder(ClampMinBackward1)
+clamp_min_Tensor_out = out_recorder(ClampMinBackward1)
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
-class CopysignBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class CopysignBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0, needed_by=(0,))
+    result = saved_result()
     formulas = ("grad * pointwise_gradients.copysign_derivative(self, result)", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -704,54 +298,15 @@ class CopysignBackward0(Recorded):
         return grad_self, grad_other
 
 
-# copysign.Tensor(Tensor self, Tensor other) -> Tensor
-@records(CopysignBackward0, (0, 1), "self = save(0) for 0", "result = result(0)")
-def copysign_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = CopysignBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self) if self.edge is not None else None
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def copysign__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = CopysignBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save_original(self) if self.edge is not None else None
-        rebase_history(below(self, other), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-copysign_out = refuse_recording("copysign", 0, 1, 2)
+copysign_Tensor = recorder(CopysignBackward0)
+copysign__Tensor = inplace_recorder(CopysignBackward0)
+copysign_out = out_recorder(CopysignBackward0)
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
-class CopysignBackward1(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class CopysignBackward1(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("grad * pointwise_gradients.copysign_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -760,54 +315,15 @@ class CopysignBackward1(Recorded):
         return (grad * pointwise_gradients.copysign_derivative(self_, result),)
 
 
-# copysign.Scalar(Tensor self, Scalar other) -> Tensor
-@records(CopysignBackward1, (0,), "self = save(0)", "result = result(0)")
-def copysign_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        result = below(self, other)
-        node = CopysignBackward1()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def copysign__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = CopysignBackward1()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self, other), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-copysign_Scalar_out = refuse_recording("copysign", 0, 2)
+copysign_Scalar = recorder(CopysignBackward1)
+copysign__Scalar = inplace_recorder(CopysignBackward1)
+copysign_Scalar_out = out_recorder(CopysignBackward1)
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
-class DivBackward0(Recorded):
-    __slots__ = ("other", "self")
-    other: Saved
-    self: Saved
-    saved = ("other", "self")
+class DivBackward0(Recorded, operands=(0, 1)):
+    other = saved_tensor(1)
+    self = saved_tensor(0, needed_by=(1,))
     formulas = ("grad / other.conj()", "-grad * (self / (other * other)).conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -824,106 +340,30 @@ class DivBackward0(Recorded):
         return grad_self, grad_other
 
 
-# div.Tensor(Tensor self, Tensor other) -> Tensor
-@records(DivBackward0, (0, 1), "other = save(1)", "self = save(0) for 1")
-def div_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = DivBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other)
-        node.self = save(self) if other.edge is not None else None
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def div__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = DivBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other)
-        node.self = save_original(self) if other.edge is not None else None
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-div_out = refuse_recording("div", 0, 1, 2)
+div_Tensor = recorder(DivBackward0)
+div__Tensor = inplace_recorder(DivBackward0)
+div_out = out_recorder(DivBackward0)
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
-class DivBackward1(Recorded):
-    __slots__ = ("other",)
-    other: Any
+class DivBackward1(Recorded, operands=(0,), shown="DivBackward0"):
+    other = kept_argument(1)
     formulas = ("grad / other.conjugate()",)
-    shown = "DivBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad / self.other.conjugate(),)
 
 
-# div.Scalar(Tensor self, Scalar other) -> Tensor
-@records(DivBackward1, (0,), "other = 1")
-def div_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        result = below(self, other)
-        node = DivBackward1()
-        node.edges = (self.edge,)
-        node.other = other
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def div__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = DivBackward1()
-        node.edges = (self.edge,)
-        node.other = other
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-div_Scalar_out = refuse_recording("div", 0, 2)
+div_Scalar = recorder(DivBackward1)
+div__Scalar = inplace_recorder(DivBackward1)
+div_Scalar_out = out_recorder(DivBackward1)
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
-class DivBackward2(Recorded):
-    __slots__ = ("other", "rounding_mode", "self")
-    rounding_mode: str | None
-    other: Saved
-    self: Saved
-    saved = ("other", "self")
+class DivBackward2(Recorded, operands=(0, 1)):
+    rounding_mode = kept_argument(2)
+    other = saved_tensor(1)
+    self = saved_tensor(0, needed_by=(1,))
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -943,91 +383,29 @@ class DivBackward2(Recorded):
         return grad_self, grad_other
 
 
-# div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
-@records(DivBackward2, (0, 1), "rounding_mode = 2", "other = save(1)", "self = save(0) for 1")
-def div_Tensor_mode(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-        result = below(self, other, rounding_mode)
-        node = DivBackward2()
-        node.edges = (self.edge, other.edge)
-        node.rounding_mode = rounding_mode
-        node.other = save(other)
-        node.self = save(self) if other.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
-def div__Tensor_mode(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-        check_inplace(self)
-        node = DivBackward2()
-        node.edges = (self.edge, other.edge)
-        node.rounding_mode = rounding_mode
-        node.other = save(other)
-        node.self = save_original(self) if other.edge is not None else None
-        rebase_history(below(self, other, rounding_mode), node)
-        return self
-
-    return kernel
-
-
-# div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
-div_out_mode = refuse_recording("div", 0, 1, 3)
+div_Tensor_mode = recorder(DivBackward2)
+div__Tensor_mode = inplace_recorder(DivBackward2)
+div_out_mode = out_recorder(DivBackward2)
 
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
-class DivBackward3(Recorded):
-    __slots__ = ("other", "rounding_mode")
-    rounding_mode: str | None
-    other: Any
-    shown = "DivBackward0"
+class DivBackward3(Recorded, operands=(0,), shown="DivBackward0"):
+    rounding_mode = kept_argument(2)
+    other = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad) if self.rounding_mode is not None else grad / self.other.conjugate(),)
 
 
-# div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
-@records(DivBackward3, (0,), "rounding_mode = 2", "other = 1")
-def div_Scalar_mode(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-        result = below(self, other, rounding_mode)
-        node = DivBackward3()
-        node.edges = (self.edge,)
-        node.rounding_mode = rounding_mode
-        node.other = other
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
-def div__Scalar_mode(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-        check_inplace(self)
-        node = DivBackward3()
-        node.edges = (self.edge,)
-        node.rounding_mode = rounding_mode
-        node.other = other
-        rebase_history(below(self, other, rounding_mode), node)
-        return self
-
-    return kernel
-
-
-# div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
-div_Scalar_mode_out = refuse_recording("div", 0, 3)
+div_Scalar_mode = recorder(DivBackward3)
+div__Scalar_mode = inplace_recorder(DivBackward3)
+div_Scalar_mode_out = out_recorder(DivBackward3)
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
-class FmaxBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class FmaxBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    other = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1044,40 +422,14 @@ class FmaxBackward0(Recorded):
         return grad_self, grad_other
 
 
-# fmax(Tensor self, Tensor other) -> Tensor
-@records(FmaxBackward0, (0, 1), "self = save(0)", "other = save(1)")
-def fmax_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = FmaxBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self)
-        node.other = save(other)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-fmax_out = refuse_recording("fmax", 0, 1, 2)
+fmax_default = recorder(FmaxBackward0)
+fmax_out = out_recorder(FmaxBackward0)
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
-class FminBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class FminBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    other = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1094,78 +446,27 @@ class FminBackward0(Recorded):
         return grad_self, grad_other
 
 
-# fmin(Tensor self, Tensor other) -> Tensor
-@records(FminBackward0, (0, 1), "self = save(0)", "other = save(1)")
-def fmin_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = FminBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self)
-        node.other = save(other)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-fmin_out = refuse_recording("fmin", 0, 1, 2)
+fmin_default = recorder(FminBackward0)
+fmin_out = out_recorder(FminBackward0)
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
-class FmodBackward0(Recorded):
-    __slots__ = ()
+class FmodBackward0(Recorded, operands=(0,)):
     formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# fmod.Scalar(Tensor self, Scalar other) -> Tensor
-@records(FmodBackward0, (0,))
-def fmod_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        result = below(self, other)
-        node = FmodBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def fmod__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = FmodBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-fmod_Scalar_out = refuse_recording("fmod", 0, 2)
+fmod_Scalar = recorder(FmodBackward0)
+fmod__Scalar = inplace_recorder(FmodBackward0)
+fmod_Scalar_out = out_recorder(FmodBackward0)
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
-class FmodBackward1(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class FmodBackward1(Recorded, operands=(0, 1)):
+    self = saved_tensor(0, needed_by=(1,))
+    other = saved_tensor(1, needed_by=(1,))
     formulas = ("grad", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1181,46 +482,16 @@ class FmodBackward1(Recorded):
         return grad_self, grad_other
 
 
-# fmod.Tensor(Tensor self, Tensor other) -> Tensor
-@records(FmodBackward1, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
-def fmod_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = FmodBackward1()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self) if other.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def fmod__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = FmodBackward1()
-        node.edges = (self.edge, other.edge)
-        node.self = save_original(self) if other.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-fmod_Tensor_out = refuse_recording("fmod", 0, 1, 2)
+fmod_Tensor = recorder(FmodBackward1)
+fmod__Tensor = inplace_recorder(FmodBackward1)
+fmod_Tensor_out = out_recorder(FmodBackward1)
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
-class HypotBackward0(Recorded):
-    __slots__ = ("other", "result", "self")
-    self: Saved
-    result: Saved
-    other: Saved
-    saved = ("self", "result", "other")
+class HypotBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0, needed_by=(0,))
+    result = saved_result()
+    other = saved_tensor(1, needed_by=(1,))
     formulas = ("grad * (self / result)", "grad * (other / result)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1238,56 +509,15 @@ class HypotBackward0(Recorded):
         return grad_self, grad_other
 
 
-# hypot(Tensor self, Tensor other) -> Tensor
-@records(HypotBackward0, (0, 1), "self = save(0) for 0", "result = result(0)", "other = save(1) for 1")
-def hypot_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = HypotBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self) if self.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def hypot_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = HypotBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save_original(self) if self.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        rebase_history(below(self, other), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-hypot_out = refuse_recording("hypot", 0, 1, 2)
+hypot_default = recorder(HypotBackward0)
+hypot_ = inplace_recorder(HypotBackward0)
+hypot_out = out_recorder(HypotBackward0)
 
 
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
-class LdexpBackward0(Recorded):
-    __slots__ = ("other", "result")
-    other: Saved
-    result: Saved
-    saved = ("other", "result")
+class LdexpBackward0(Recorded, operands=(0, 1)):
+    other = saved_tensor(1, needed_by=(0,))
+    result = saved_result()
     formulas = ("grad * ops.exp2(other).conj()", "grad * result.conj() * 0.6931471805599453")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1303,43 +533,14 @@ class LdexpBackward0(Recorded):
         return grad_self, grad_other
 
 
-# ldexp.Tensor(Tensor self, Tensor other) -> Tensor
-@records(LdexpBackward0, (0, 1), "other = save(1) for 0", "result = result(0)")
-def ldexp_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = LdexpBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other) if self.edge is not None else None
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def ldexp_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = LdexpBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other) if self.edge is not None else None
-        rebase_history(below(self, other), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-ldexp_out = refuse_recording("ldexp", 0, 1, 2)
+ldexp_Tensor = recorder(LdexpBackward0)
+ldexp_ = inplace_recorder(LdexpBackward0)
+ldexp_out = out_recorder(LdexpBackward0)
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
-class LerpBackward0(Recorded):
-    __slots__ = ("weight",)
-    weight: Any
+class LerpBackward0(Recorded, operands=(0, 1)):
+    weight = kept_argument(2)
     formulas = ("grad * (1 - weight.conjugate())", "grad * weight.conjugate()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1350,44 +551,16 @@ class LerpBackward0(Recorded):
         )
 
 
-# lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
-@records(LerpBackward0, (0, 1), "weight = 2")
-def lerp_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-        result = below(self, end, weight)
-        node = LerpBackward0()
-        node.edges = (self.edge, end.edge)
-        node.weight = weight
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
-def lerp__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-        check_inplace(self)
-        node = LerpBackward0()
-        node.edges = (self.edge, end.edge)
-        node.weight = weight
-        rebase_history(below(self, end, weight), node)
-        return self
-
-    return kernel
-
-
-# lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
-lerp_Scalar_out = refuse_recording("lerp", 0, 1, 3)
+lerp_Scalar = recorder(LerpBackward0)
+lerp__Scalar = inplace_recorder(LerpBackward0)
+lerp_Scalar_out = out_recorder(LerpBackward0)
 
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
-class LerpBackward1(Recorded):
-    __slots__ = ("end", "self", "weight")
-    weight: Saved
-    end: Saved
-    self: Saved
-    saved = ("weight", "end", "self")
+class LerpBackward1(Recorded, operands=(0, 1, 2)):
+    weight = saved_tensor(2, needed_by=(0, 1))
+    end = saved_tensor(1, needed_by=(2,))
+    self = saved_tensor(0, needed_by=(2,))
     formulas = ("grad * (1 - weight).conj()", "grad * weight.conj()", "grad * (end - self).conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1408,47 +581,15 @@ class LerpBackward1(Recorded):
         return grad_self, grad_end, grad_weight
 
 
-# lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
-@records(LerpBackward1, (0, 1, 2), "weight = save(2) for 0, 1", "end = save(1) for 2", "self = save(0) for 2")
-def lerp_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-        result = below(self, end, weight)
-        node = LerpBackward1()
-        node.edges = (self.edge, end.edge, weight.edge)
-        node.weight = save(weight) if self.edge is not None or end.edge is not None else None
-        node.end = save(end) if weight.edge is not None else None
-        node.self = save(self) if weight.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)
-def lerp__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-        check_inplace(self)
-        node = LerpBackward1()
-        node.edges = (self.edge, end.edge, weight.edge)
-        node.weight = save(weight) if self.edge is not None or end.edge is not None else None
-        node.end = save(end) if weight.edge is not None else None
-        node.self = save_original(self) if weight.edge is not None else None
-        rebase_history(below(self, end, weight), node)
-        return self
-
-    return kernel
-
-
-# lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
-lerp_Tensor_out = refuse_recording("lerp", 0, 1, 2, 3)
+lerp_Tensor = recorder(LerpBackward1)
+lerp__Tensor = inplace_recorder(LerpBackward1)
+lerp_Tensor_out = out_recorder(LerpBackward1)
 
 
 # logaddexp(Tensor self, Tensor other) -> Tensor
-class LogaddexpBackward0(Recorded):
-    __slots__ = ("other", "self")
-    other: Saved
-    self: Saved
-    saved = ("other", "self")
+class LogaddexpBackward0(Recorded, operands=(0, 1)):
+    other = saved_tensor(1)
+    self = saved_tensor(0)
     formulas = ("grad / (1 + ops.exp(other - self)).conj()", "grad / (1 + ops.exp(self - other)).conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1466,31 +607,14 @@ class LogaddexpBackward0(Recorded):
         return grad_self, grad_other
 
 
-# logaddexp(Tensor self, Tensor other) -> Tensor
-@records(LogaddexpBackward0, (0, 1), "other = save(1)", "self = save(0)")
-def logaddexp_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = LogaddexpBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-logaddexp_out = refuse_recording("logaddexp", 0, 1, 2)
+logaddexp_default = recorder(LogaddexpBackward0)
+logaddexp_out = out_recorder(LogaddexpBackward0)
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
-class Logaddexp2Backward0(Recorded):
-    __slots__ = ("other", "self")
-    other: Saved
-    self: Saved
-    saved = ("other", "self")
+class Logaddexp2Backward0(Recorded, operands=(0, 1)):
+    other = saved_tensor(1)
+    self = saved_tensor(0)
     formulas = ("grad / (1 + ops.exp2(other - self))", "grad / (1 + ops.exp2(self - other))")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1508,40 +632,14 @@ class Logaddexp2Backward0(Recorded):
         return grad_self, grad_other
 
 
-# logaddexp2(Tensor self, Tensor other) -> Tensor
-@records(Logaddexp2Backward0, (0, 1), "other = save(1)", "self = save(0)")
-def logaddexp2_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = Logaddexp2Backward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-logaddexp2_out = refuse_recording("logaddexp2", 0, 1, 2)
+logaddexp2_default = recorder(Logaddexp2Backward0)
+logaddexp2_out = out_recorder(Logaddexp2Backward0)
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
-class MaximumBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class MaximumBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    other = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1558,40 +656,14 @@ class MaximumBackward0(Recorded):
         return grad_self, grad_other
 
 
-# maximum(Tensor self, Tensor other) -> Tensor
-@records(MaximumBackward0, (0, 1), "self = save(0)", "other = save(1)")
-def maximum_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = MaximumBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self)
-        node.other = save(other)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-maximum_out = refuse_recording("maximum", 0, 1, 2)
+maximum_default = recorder(MaximumBackward0)
+maximum_out = out_recorder(MaximumBackward0)
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
-class MinimumBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class MinimumBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    other = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -1608,40 +680,14 @@ class MinimumBackward0(Recorded):
         return grad_self, grad_other
 
 
-# minimum(Tensor self, Tensor other) -> Tensor
-@records(MinimumBackward0, (0, 1), "self = save(0)", "other = save(1)")
-def minimum_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = MinimumBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self)
-        node.other = save(other)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-minimum_out = refuse_recording("minimum", 0, 1, 2)
+minimum_default = recorder(MinimumBackward0)
+minimum_out = out_recorder(MinimumBackward0)
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
-class MulBackward0(Recorded):
-    __slots__ = ("other", "self")
-    other: Saved
-    self: Saved
-    saved = ("other", "self")
+class MulBackward0(Recorded, operands=(0, 1)):
+    other = saved_tensor(1, needed_by=(0,))
+    self = saved_tensor(0, needed_by=(1,))
     formulas = ("grad * other.conj()", "grad * self.conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1657,105 +703,29 @@ class MulBackward0(Recorded):
         return grad_self, grad_other
 
 
-# mul.Tensor(Tensor self, Tensor other) -> Tensor
-@records(MulBackward0, (0, 1), "other = save(1) for 0", "self = save(0) for 1")
-def mul_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = MulBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other) if self.edge is not None else None
-        node.self = save(self) if other.edge is not None else None
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def mul__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = MulBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other) if self.edge is not None else None
-        node.self = save_original(self) if other.edge is not None else None
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-mul_out = refuse_recording("mul", 0, 1, 2)
+mul_Tensor = recorder(MulBackward0)
+mul__Tensor = inplace_recorder(MulBackward0)
+mul_out = out_recorder(MulBackward0)
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
-class MulBackward1(Recorded):
-    __slots__ = ("other",)
-    other: Any
+class MulBackward1(Recorded, operands=(0,), shown="MulBackward0"):
+    other = kept_argument(1)
     formulas = ("grad * other.conjugate()",)
-    shown = "MulBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * self.other.conjugate(),)
 
 
-# mul.Scalar(Tensor self, Scalar other) -> Tensor
-@records(MulBackward1, (0,), "other = 1")
-def mul_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        result = below(self, other)
-        node = MulBackward1()
-        node.edges = (self.edge,)
-        node.other = other
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def mul__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = MulBackward1()
-        node.edges = (self.edge,)
-        node.other = other
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-mul_Scalar_out = refuse_recording("mul", 0, 2)
+mul_Scalar = recorder(MulBackward1)
+mul__Scalar = inplace_recorder(MulBackward1)
+mul_Scalar_out = out_recorder(MulBackward1)
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
-class NextafterBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class NextafterBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0, needed_by=(0,))
+    other = saved_tensor(1, needed_by=(0,))
     formulas = ("", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1771,54 +741,15 @@ class NextafterBackward0(Recorded):
         return grad_self, grad_other
 
 
-# nextafter(Tensor self, Tensor other) -> Tensor
-@records(NextafterBackward0, (0, 1), "self = save(0) for 0", "other = save(1) for 0")
-def nextafter_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = NextafterBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self) if self.edge is not None else None
-        node.other = save(other) if self.edge is not None else None
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def nextafter_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = NextafterBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save_original(self) if self.edge is not None else None
-        node.other = save(other) if self.edge is not None else None
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-nextafter_out = refuse_recording("nextafter", 0, 1, 2)
+nextafter_default = recorder(NextafterBackward0)
+nextafter_ = inplace_recorder(NextafterBackward0)
+nextafter_out = out_recorder(NextafterBackward0)
 
 
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
-class PowBackward0(Recorded):
-    __slots__ = ("exponent", "self")
-    self: Saved
-    exponent: Any
-    saved = ("self",)
+class PowBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    exponent = kept_argument(1)
     formulas = ("pointwise_gradients.pow_self_backward(grad, self, exponent)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1826,46 +757,16 @@ class PowBackward0(Recorded):
         return (pointwise_gradients.pow_self_backward(grad, self_, self.exponent),)
 
 
-# pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
-@records(PowBackward0, (0,), "self = save(0)", "exponent = 1")
-def pow_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, exponent: Any) -> Tensor:
-        result = below(self, exponent)
-        node = PowBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.exponent = exponent
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
-def pow__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, exponent: Any) -> Tensor:
-        check_inplace(self)
-        node = PowBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.exponent = exponent
-        rebase_history(below(self, exponent), node)
-        return self
-
-    return kernel
-
-
-# pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
-pow_Tensor_Scalar_out = refuse_recording("pow", 0, 2)
+pow_Tensor_Scalar = recorder(PowBackward0)
+pow__Scalar = inplace_recorder(PowBackward0)
+pow_Tensor_Scalar_out = out_recorder(PowBackward0)
 
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
-class PowBackward1(Recorded):
-    __slots__ = ("exponent", "result", "self")
-    self: Saved
-    exponent: Saved
-    result: Saved
-    saved = ("self", "exponent", "result")
+class PowBackward1(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    exponent = saved_tensor(1)
+    result = saved_result()
     formulas = (
         "pointwise_gradients.pow_self_backward(grad, self, exponent)",
         "pointwise_gradients.pow_exponent_backward(grad, self, exponent, result)",
@@ -1887,48 +788,16 @@ class PowBackward1(Recorded):
         return grad_self, grad_exponent
 
 
-# pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
-@records(PowBackward1, (0, 1), "self = save(0)", "exponent = save(1)", "result = result(0)")
-def pow_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, exponent: Tensor) -> Tensor:
-        result = below(self, exponent)
-        node = PowBackward1()
-        node.edges = (self.edge, exponent.edge)
-        node.self = save(self)
-        node.exponent = save(exponent)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
-def pow__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, exponent: Tensor) -> Tensor:
-        check_inplace(self)
-        node = PowBackward1()
-        node.edges = (self.edge, exponent.edge)
-        node.self = save_original(self)
-        node.exponent = save(exponent)
-        rebase_history(below(self, exponent), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
-pow_Tensor_Tensor_out = refuse_recording("pow", 0, 1, 2)
+pow_Tensor_Tensor = recorder(PowBackward1)
+pow__Tensor = inplace_recorder(PowBackward1)
+pow_Tensor_Tensor_out = out_recorder(PowBackward1)
 
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
-class PowBackward2(Recorded):
-    __slots__ = ("exponent", "result", "self")
-    self: Any
-    exponent: Saved
-    result: Saved
-    saved = ("exponent", "result")
+class PowBackward2(Recorded, operands=(1,)):
+    self = kept_argument(0)
+    exponent = saved_tensor(1)
+    result = saved_result()
     formulas = ("pointwise_gradients.pow_exponent_backward(grad, self, exponent, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1937,70 +806,27 @@ class PowBackward2(Recorded):
         return (pointwise_gradients.pow_exponent_backward(grad, self.self, exponent, result),)
 
 
-# pow.Scalar(Scalar self, Tensor exponent) -> Tensor
-@records(PowBackward2, (1,), "self = 0", "exponent = save(1)", "result = result(0)")
-def pow_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Any, exponent: Tensor) -> Tensor:
-        result = below(self, exponent)
-        node = PowBackward2()
-        node.edges = (exponent.edge,)
-        node.self = self
-        node.exponent = save(exponent)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
-pow_Scalar_out = refuse_recording("pow", 1, 2)
+pow_Scalar = recorder(PowBackward2)
+pow_Scalar_out = out_recorder(PowBackward2)
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
-class RemainderBackward0(Recorded):
-    __slots__ = ()
+class RemainderBackward0(Recorded, operands=(0,)):
     formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# remainder.Scalar(Tensor self, Scalar other) -> Tensor
-@records(RemainderBackward0, (0,))
-def remainder_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        result = below(self, other)
-        node = RemainderBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def remainder__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = RemainderBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-remainder_Scalar_out = refuse_recording("remainder", 0, 2)
+remainder_Scalar = recorder(RemainderBackward0)
+remainder__Scalar = inplace_recorder(RemainderBackward0)
+remainder_Scalar_out = out_recorder(RemainderBackward0)
 
 
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
-class RemainderBackward1(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class RemainderBackward1(Recorded, operands=(0, 1)):
+    self = saved_tensor(0, needed_by=(1,))
+    other = saved_tensor(1, needed_by=(1,))
     formulas = ("grad", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -2016,43 +842,14 @@ class RemainderBackward1(Recorded):
         return grad_self, grad_other
 
 
-# remainder.Tensor(Tensor self, Tensor other) -> Tensor
-@records(RemainderBackward1, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
-def remainder_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = RemainderBackward1()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self) if other.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def remainder__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = RemainderBackward1()
-        node.edges = (self.edge, other.edge)
-        node.self = save_original(self) if other.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-remainder_Tensor_out = refuse_recording("remainder", 0, 1, 2)
+remainder_Tensor = recorder(RemainderBackward1)
+remainder__Tensor = inplace_recorder(RemainderBackward1)
+remainder_Tensor_out = out_recorder(RemainderBackward1)
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-class RsubBackward0(Recorded):
-    __slots__ = ("alpha",)
-    alpha: Any
+class RsubBackward0(Recorded, operands=(0, 1)):
+    alpha = kept_argument(2)
     formulas = ("-pointwise_gradients.scaled(grad, alpha.conjugate())", "grad")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -2063,74 +860,26 @@ class RsubBackward0(Recorded):
         )
 
 
-# rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-@records(RsubBackward0, (0, 1), "alpha = 2")
-def rsub_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-        result = below(self, other, alpha)
-        node = RsubBackward0()
-        node.edges = (self.edge, other.edge)
-        node.alpha = alpha
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-rsub_Tensor_out = refuse_recording("rsub", 0, 1, 3)
+rsub_Tensor = recorder(RsubBackward0)
+rsub_Tensor_out = out_recorder(RsubBackward0)
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-class RsubBackward1(Recorded):
-    __slots__ = ("alpha",)
-    alpha: Any
+class RsubBackward1(Recorded, operands=(0,)):
+    alpha = kept_argument(2)
     formulas = ("-pointwise_gradients.scaled(grad, alpha.conjugate())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (-pointwise_gradients.scaled(grad, self.alpha.conjugate()),)
 
 
-# rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-@records(RsubBackward1, (0,), "alpha = 2")
-def rsub_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any, alpha: Any) -> Tensor:
-        result = below(self, other, alpha)
-        node = RsubBackward1()
-        node.edges = (self.edge,)
-        node.alpha = alpha
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-rsub_Scalar_out = refuse_recording("rsub", 0, 3)
+rsub_Scalar = recorder(RsubBackward1)
+rsub_Scalar_out = out_recorder(RsubBackward1)
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-class SubBackward0(Recorded):
-    __slots__ = ("alpha",)
-    alpha: Any
+class SubBackward0(Recorded, operands=(0, 1)):
+    alpha = kept_argument(2)
     formulas = ("grad", "-pointwise_gradients.scaled(grad, alpha.conjugate())")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -2141,99 +890,27 @@ class SubBackward0(Recorded):
         )
 
 
-# sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-@records(SubBackward0, (0, 1), "alpha = 2")
-def sub_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-        result = below(self, other, alpha)
-        node = SubBackward0()
-        node.edges = (self.edge, other.edge)
-        node.alpha = alpha
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def sub__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = SubBackward0()
-        node.edges = (self.edge, other.edge)
-        node.alpha = alpha
-        rebase_history(below(self, other, alpha), node)
-        return self
-
-    return kernel
-
-
-# sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-sub_out = refuse_recording("sub", 0, 1, 3)
+sub_Tensor = recorder(SubBackward0)
+sub__Tensor = inplace_recorder(SubBackward0)
+sub_out = out_recorder(SubBackward0)
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-class SubBackward1(Recorded):
-    __slots__ = ()
+class SubBackward1(Recorded, operands=(0,), shown="SubBackward0"):
     formulas = ("grad",)
-    shown = "SubBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-@records(SubBackward1, (0,))
-def sub_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any, alpha: Any) -> Tensor:
-        result = below(self, other, alpha)
-        node = SubBackward1()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def sub__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any, alpha: Any) -> Tensor:
-        check_inplace(self)
-        node = SubBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other, alpha), node)
-        return self
-
-    return kernel
-
-
-# sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-sub_Scalar_out = refuse_recording("sub", 0, 3)
+sub_Scalar = recorder(SubBackward1)
+sub__Scalar = inplace_recorder(SubBackward1)
+sub_Scalar_out = out_recorder(SubBackward1)
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
-class WhereBackward0(Recorded):
-    __slots__ = ("condition",)
-    condition: Saved
-    saved = ("condition",)
+class WhereBackward0(Recorded, operands=(1, 2)):
+    condition = saved_tensor(0)
     formulas = ("ops.pointwise._where(condition, grad, 0)", "ops.pointwise._where(condition, 0, grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -2249,30 +926,12 @@ class WhereBackward0(Recorded):
         return grad_self, grad_other
 
 
-# where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
-@records(WhereBackward0, (1, 2), "condition = save(0)")
-def where_self(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None and other.edge is None:
-            return below(condition, self, other)
-        result = below(condition, self, other)
-        node = WhereBackward0()
-        node.edges = (self.edge, other.edge)
-        node.condition = save(condition)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-where_self_out = refuse_recording("where", 1, 2, 3)
+where_self = recorder(WhereBackward0)
+where_self_out = out_recorder(WhereBackward0)
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
-class FloorDivideBackward0(Recorded):
-    __slots__ = ()
-
+class FloorDivideBackward0(Recorded, operands=(0, 1)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
@@ -2284,120 +943,42 @@ class FloorDivideBackward0(Recorded):
         return grad_self, grad_other
 
 
-# floor_divide(Tensor self, Tensor other) -> Tensor
-@records(FloorDivideBackward0, (0, 1))
-def floor_divide_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = FloorDivideBackward0()
-        node.edges = (self.edge, other.edge)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def floor_divide__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = FloorDivideBackward0()
-        node.edges = (self.edge, other.edge)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-floor_divide_out = refuse_recording("floor_divide", 0, 1, 2)
+floor_divide_default = recorder(FloorDivideBackward0)
+floor_divide__Tensor = inplace_recorder(FloorDivideBackward0)
+floor_divide_out = out_recorder(FloorDivideBackward0)
 
 
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
-class FloorDivideBackward1(Recorded):
-    __slots__ = ()
-
+class FloorDivideBackward1(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::floor_divide.Scalar", "self", "PyTorch has none; div with a rounding_mode has")
 
 
-# floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
-@records(FloorDivideBackward1, (0,))
-def floor_divide_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        result = below(self, other)
-        node = FloorDivideBackward1()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def floor_divide__Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = FloorDivideBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-floor_divide_Scalar_out = refuse_recording("floor_divide", 0, 2)
+floor_divide_Scalar = recorder(FloorDivideBackward1)
+floor_divide__Scalar = inplace_recorder(FloorDivideBackward1)
+floor_divide_Scalar_out = out_recorder(FloorDivideBackward1)
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
-class GcdBackward0(Recorded):
-    __slots__ = ()
-
+class GcdBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def gcd_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = GcdBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+gcd_ = inplace_recorder(GcdBackward0)
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
-class LcmBackward0(Recorded):
-    __slots__ = ()
-
+class LcmBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def lcm_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = LcmBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+lcm_ = inplace_recorder(LcmBackward0)
 
 
 # heaviside(Tensor self, Tensor values) -> Tensor
-class HeavisideBackward0(Recorded):
-    __slots__ = ()
-
+class HeavisideBackward0(Recorded, operands=(0, 1)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, values_edge = self.edges if edges is None else edges
         grad_self: Any = None
@@ -2409,41 +990,15 @@ class HeavisideBackward0(Recorded):
         return grad_self, grad_values
 
 
-# heaviside(Tensor self, Tensor values) -> Tensor
-@records(HeavisideBackward0, (0, 1))
-def heaviside_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, values: Tensor) -> Tensor:
-        result = below(self, values)
-        node = HeavisideBackward0()
-        node.edges = (self.edge, values.edge)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
-def heaviside_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, values: Tensor) -> Tensor:
-        check_inplace(self)
-        node = HeavisideBackward0()
-        node.edges = (self.edge, values.edge)
-        rebase_history(below(self, values), node)
-        return self
-
-    return kernel
-
-
-# heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
-heaviside_out = refuse_recording("heaviside", 0, 1, 2)
+heaviside_default = recorder(HeavisideBackward0)
+heaviside_ = inplace_recorder(HeavisideBackward0)
+heaviside_out = out_recorder(HeavisideBackward0)
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-class RemainderBackward2(Recorded):
-    __slots__ = ("other", "self")
-    self: Any
-    other: Saved
-    saved = ("other",)
+class RemainderBackward2(Recorded, operands=(1,)):
+    self = kept_argument(0)
+    other = saved_tensor(1)
     formulas = ("-grad * ops.floor(self / other)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -2451,78 +1006,31 @@ class RemainderBackward2(Recorded):
         return (-grad * ops.floor(self.self / other),)
 
 
-# remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-@records(RemainderBackward2, (1,), "self = 0", "other = save(1)")
-def remainder_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Any, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = RemainderBackward2()
-        node.edges = (other.edge,)
-        node.self = self
-        node.other = save(other)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-remainder_Scalar_Tensor_out = refuse_recording("remainder", 1, 2)
+remainder_Scalar_Tensor = recorder(RemainderBackward2)
+remainder_Scalar_Tensor_out = out_recorder(RemainderBackward2)
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
-class WhereBackward1(Recorded):
-    __slots__ = ("condition",)
-    condition: Saved
-    saved = ("condition",)
+class WhereBackward1(Recorded, operands=(1,), shown="WhereBackward0"):
+    condition = saved_tensor(0)
     formulas = ("ops.pointwise._where(condition, grad, 0)",)
-    shown = "WhereBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)
         return (ops.pointwise._where(condition, grad, 0),)
 
 
-# where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
-@records(WhereBackward1, (1,), "condition = save(0)")
-def where_ScalarOther(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-        if self.edge is None:
-            return below(condition, self, other)
-        result = below(condition, self, other)
-        node = WhereBackward1()
-        node.edges = (self.edge,)
-        node.condition = save(condition)
-        record(result, node)
-        return result
-
-    return kernel
+where_ScalarOther = recorder(WhereBackward1)
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
-class WhereBackward2(Recorded):
-    __slots__ = ("condition",)
-    condition: Saved
-    saved = ("condition",)
+class WhereBackward2(Recorded, operands=(2,), shown="WhereBackward0"):
+    condition = saved_tensor(0)
     formulas = ("ops.pointwise._where(condition, 0, grad)",)
-    shown = "WhereBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)
         return (ops.pointwise._where(condition, 0, grad),)
 
 
-# where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
-@records(WhereBackward2, (2,), "condition = save(0)")
-def where_ScalarSelf(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-        if other.edge is None:
-            return below(condition, self, other)
-        result = below(condition, self, other)
-        node = WhereBackward2()
-        node.edges = (other.edge,)
-        node.condition = save(condition)
-        record(result, node)
-        return result
-
-    return kernel
+where_ScalarSelf = recorder(WhereBackward2)

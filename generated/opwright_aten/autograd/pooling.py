@@ -3,77 +3,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Saved, Tensor, record, records, refuse_recording, save, unpack
+from opwright.abi import (
+    Edge,
+    Recorded,
+    kept_argument,
+    kept_shape,
+    out_recorder,
+    recorder,
+    refuse_recording,
+    saved_result,
+    saved_tensor,
+    unpack,
+)
 from opwright_kernels.gradients import windows as windows_gradients
 
 from .. import ops
 
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
-class AdaptiveAvgPool2DBackward0(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class AdaptiveAvgPool2DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("windows_gradients.adaptive_avg_pool_backward(grad, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.adaptive_avg_pool_backward(grad, self.self_shape),)
 
 
-# _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
-@records(AdaptiveAvgPool2DBackward0, (0,), "self_shape = shape(0)")
-def _adaptive_avg_pool2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int]) -> Tensor:
-        result = below(self, output_size)
-        node = AdaptiveAvgPool2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-_adaptive_avg_pool2d_out = refuse_recording("_adaptive_avg_pool2d", 0, 2)
+_adaptive_avg_pool2d_default = recorder(AdaptiveAvgPool2DBackward0)
+_adaptive_avg_pool2d_out = out_recorder(AdaptiveAvgPool2DBackward0)
 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
-class AdaptiveAvgPool3DBackward0(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class AdaptiveAvgPool3DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("windows_gradients.adaptive_avg_pool_backward(grad, self_shape, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.adaptive_avg_pool_backward(grad, self.self_shape, 3),)
 
 
-# _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
-@records(AdaptiveAvgPool3DBackward0, (0,), "self_shape = shape(0)")
-def _adaptive_avg_pool3d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int]) -> Tensor:
-        result = below(self, output_size)
-        node = AdaptiveAvgPool3DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
-_adaptive_avg_pool3d_out = refuse_recording("_adaptive_avg_pool3d", 0, 2)
+_adaptive_avg_pool3d_default = recorder(AdaptiveAvgPool3DBackward0)
+_adaptive_avg_pool3d_out = out_recorder(AdaptiveAvgPool3DBackward0)
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
-class AdaptiveMaxPool2DBackward0(Recorded):
-    __slots__ = ("result1", "self_shape")
-    self_shape: Any
-    result1: Saved
-    saved = ("result1",)
+class AdaptiveMaxPool2DBackward0(Recorded, operands=(0,), results=(0,)):
+    self_shape = kept_shape(0)
+    result1 = saved_result(1)
     formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -81,32 +60,14 @@ class AdaptiveMaxPool2DBackward0(Recorded):
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 2),)
 
 
-# adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
-@records(AdaptiveMaxPool2DBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
-def adaptive_max_pool2d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
-        result0, result1 = below(self, output_size)
-        node = AdaptiveMaxPool2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result0, node)
-        node.result1 = save(result1)
-        return result0, result1
-
-    return kernel
-
-
-# adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),
-#     Tensor(b!))
-adaptive_max_pool2d_out = refuse_recording("adaptive_max_pool2d", 0, 2, 3)
+adaptive_max_pool2d_default = recorder(AdaptiveMaxPool2DBackward0)
+adaptive_max_pool2d_out = out_recorder(AdaptiveMaxPool2DBackward0)
 
 
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
-class AdaptiveMaxPool3DBackward0(Recorded):
-    __slots__ = ("result1", "self_shape")
-    self_shape: Any
-    result1: Saved
-    saved = ("result1",)
+class AdaptiveMaxPool3DBackward0(Recorded, operands=(0,), results=(0,)):
+    self_shape = kept_shape(0)
+    result1 = saved_result(1)
     formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -114,36 +75,19 @@ class AdaptiveMaxPool3DBackward0(Recorded):
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 3),)
 
 
-# adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
-@records(AdaptiveMaxPool3DBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
-def adaptive_max_pool3d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int]) -> tuple[Tensor, Tensor]:
-        result0, result1 = below(self, output_size)
-        node = AdaptiveMaxPool3DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result0, node)
-        node.result1 = save(result1)
-        return result0, result1
-
-    return kernel
-
-
-# adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),
-#     Tensor(b!))
-adaptive_max_pool3d_out = refuse_recording("adaptive_max_pool3d", 0, 2, 3)
+adaptive_max_pool3d_default = recorder(AdaptiveMaxPool3DBackward0)
+adaptive_max_pool3d_out = out_recorder(AdaptiveMaxPool3DBackward0)
 
 
 # avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
-class AvgPool2DBackward0(Recorded):
-    __slots__ = ("count_include_pad", "divisor_override", "kernel_size", "padding", "self_shape", "stride")
-    self_shape: Any
-    kernel_size: list[int]
-    stride: list[int]
-    padding: list[int]
-    count_include_pad: bool
-    divisor_override: int | None
+class AvgPool2DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    kernel_size = kept_argument(1)
+    stride = kept_argument(2)
+    padding = kept_argument(3)
+    count_include_pad = kept_argument(5)
+    divisor_override = kept_argument(6)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -159,58 +103,19 @@ class AvgPool2DBackward0(Recorded):
         )
 
 
-# avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None) -> Tensor
-@records(
-    AvgPool2DBackward0,
-    (0,),
-    "self_shape = shape(0)",
-    "kernel_size = 1",
-    "stride = 2",
-    "padding = 3",
-    "count_include_pad = 5",
-    "divisor_override = 6",
-)
-def avg_pool2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        kernel_size: list[int],
-        stride: list[int],
-        padding: list[int],
-        ceil_mode: bool,
-        count_include_pad: bool,
-        divisor_override: int | None,
-    ) -> Tensor:
-        result = below(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        node = AvgPool2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.kernel_size = kernel_size
-        node.stride = stride
-        node.padding = padding
-        node.count_include_pad = count_include_pad
-        node.divisor_override = divisor_override
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
-avg_pool2d_out = refuse_recording("avg_pool2d", 0, 7)
+avg_pool2d_default = recorder(AvgPool2DBackward0)
+avg_pool2d_out = out_recorder(AvgPool2DBackward0)
 
 
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
-class AvgPool3DBackward0(Recorded):
-    __slots__ = ("count_include_pad", "divisor_override", "kernel_size", "padding", "self_shape", "stride")
-    self_shape: Any
-    kernel_size: list[int]
-    stride: list[int]
-    padding: list[int]
-    count_include_pad: bool
-    divisor_override: int | None
+class AvgPool3DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    kernel_size = kept_argument(1)
+    stride = kept_argument(2)
+    padding = kept_argument(3)
+    count_include_pad = kept_argument(5)
+    divisor_override = kept_argument(6)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -227,55 +132,15 @@ class AvgPool3DBackward0(Recorded):
         )
 
 
-# avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None) -> Tensor
-@records(
-    AvgPool3DBackward0,
-    (0,),
-    "self_shape = shape(0)",
-    "kernel_size = 1",
-    "stride = 2",
-    "padding = 3",
-    "count_include_pad = 5",
-    "divisor_override = 6",
-)
-def avg_pool3d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        kernel_size: list[int],
-        stride: list[int],
-        padding: list[int],
-        ceil_mode: bool,
-        count_include_pad: bool,
-        divisor_override: int | None,
-    ) -> Tensor:
-        result = below(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        node = AvgPool3DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.kernel_size = kernel_size
-        node.stride = stride
-        node.padding = padding
-        node.count_include_pad = count_include_pad
-        node.divisor_override = divisor_override
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)
-avg_pool3d_out = refuse_recording("avg_pool3d", 0, 7)
+avg_pool3d_default = recorder(AvgPool3DBackward0)
+avg_pool3d_out = out_recorder(AvgPool3DBackward0)
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
 #     bool ceil_mode=False) -> (Tensor, Tensor)
-class MaxPool2DWithIndicesBackward0(Recorded):
-    __slots__ = ("result1", "self_shape")
-    self_shape: Any
-    result1: Saved
-    saved = ("result1",)
+class MaxPool2DWithIndicesBackward0(Recorded, operands=(0,), results=(0,)):
+    self_shape = kept_shape(0)
+    result1 = saved_result(1)
     formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -283,41 +148,15 @@ class MaxPool2DWithIndicesBackward0(Recorded):
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 2),)
 
 
-# max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
-#     bool ceil_mode=False) -> (Tensor, Tensor)
-@records(MaxPool2DWithIndicesBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
-def max_pool2d_with_indices_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        kernel_size: list[int],
-        stride: list[int],
-        padding: list[int],
-        dilation: list[int],
-        ceil_mode: bool,
-    ) -> tuple[Tensor, Tensor]:
-        result0, result1 = below(self, kernel_size, stride, padding, dilation, ceil_mode)
-        node = MaxPool2DWithIndicesBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result0, node)
-        node.result1 = save(result1)
-        return result0, result1
-
-    return kernel
-
-
-# max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2]
-#     dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
-max_pool2d_with_indices_out = refuse_recording("max_pool2d_with_indices", 0, 6, 7)
+max_pool2d_with_indices_default = recorder(MaxPool2DWithIndicesBackward0)
+max_pool2d_with_indices_out = out_recorder(MaxPool2DWithIndicesBackward0)
 
 
 # max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1,
 #     bool ceil_mode=False) -> (Tensor, Tensor)
-class MaxPool3DWithIndicesBackward0(Recorded):
-    __slots__ = ("result1", "self_shape")
-    self_shape: Any
-    result1: Saved
-    saved = ("result1",)
+class MaxPool3DWithIndicesBackward0(Recorded, operands=(0,), results=(0,)):
+    self_shape = kept_shape(0)
+    result1 = saved_result(1)
     formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -325,39 +164,13 @@ class MaxPool3DWithIndicesBackward0(Recorded):
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 3),)
 
 
-# max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1,
-#     bool ceil_mode=False) -> (Tensor, Tensor)
-@records(MaxPool3DWithIndicesBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
-def max_pool3d_with_indices_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        kernel_size: list[int],
-        stride: list[int],
-        padding: list[int],
-        dilation: list[int],
-        ceil_mode: bool,
-    ) -> tuple[Tensor, Tensor]:
-        result0, result1 = below(self, kernel_size, stride, padding, dilation, ceil_mode)
-        node = MaxPool3DWithIndicesBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result0, node)
-        node.result1 = save(result1)
-        return result0, result1
-
-    return kernel
-
-
-# max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3]
-#     dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
-max_pool3d_with_indices_out = refuse_recording("max_pool3d_with_indices", 0, 6, 7)
+max_pool3d_with_indices_default = recorder(MaxPool3DWithIndicesBackward0)
+max_pool3d_with_indices_out = out_recorder(MaxPool3DWithIndicesBackward0)
 
 
 # max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
-class MaxUnpool2DBackward0(Recorded):
-    __slots__ = ("indices",)
-    indices: Saved
-    saved = ("indices",)
+class MaxUnpool2DBackward0(Recorded, operands=(0,)):
+    indices = saved_tensor(1)
     formulas = ("windows_gradients.max_pool_forward(grad, indices, 2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -365,31 +178,13 @@ class MaxUnpool2DBackward0(Recorded):
         return (windows_gradients.max_pool_forward(grad, indices, 2),)
 
 
-# max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
-@records(MaxUnpool2DBackward0, (0,), "indices = save(1)")
-def max_unpool2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, indices: Tensor, output_size: list[int]) -> Tensor:
-        if self.edge is None:
-            return below(self, indices, output_size)
-        result = below(self, indices, output_size)
-        node = MaxUnpool2DBackward0()
-        node.edges = (self.edge,)
-        node.indices = save(indices)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-max_unpool2d_out = refuse_recording("max_unpool2d", 0, 3)
+max_unpool2d_default = recorder(MaxUnpool2DBackward0)
+max_unpool2d_out = out_recorder(MaxUnpool2DBackward0)
 
 
 # max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
-class MaxUnpool3DBackward0(Recorded):
-    __slots__ = ("indices",)
-    indices: Saved
-    saved = ("indices",)
+class MaxUnpool3DBackward0(Recorded, operands=(0,)):
+    indices = saved_tensor(1)
     formulas = ("windows_gradients.max_pool_forward(grad, indices, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -397,33 +192,14 @@ class MaxUnpool3DBackward0(Recorded):
         return (windows_gradients.max_pool_forward(grad, indices, 3),)
 
 
-# max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
-@records(MaxUnpool3DBackward0, (0,), "indices = save(1)")
-def max_unpool3d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, indices: Tensor, output_size: list[int], stride: list[int], padding: list[int]) -> Tensor:
-        if self.edge is None:
-            return below(self, indices, output_size, stride, padding)
-        result = below(self, indices, output_size, stride, padding)
-        node = MaxUnpool3DBackward0()
-        node.edges = (self.edge,)
-        node.indices = save(indices)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!)
-#     out) -> Tensor(a!)
-max_unpool3d_out = refuse_recording("max_unpool3d", 0, 5)
+max_unpool3d_default = recorder(MaxUnpool3DBackward0)
+max_unpool3d_out = out_recorder(MaxUnpool3DBackward0)
 
 
 # fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
-class FractionalMaxPool2DBackward0(Recorded):
-    __slots__ = ("result1", "self_shape")
-    self_shape: Any
-    result1: Saved
-    saved = ("result1",)
+class FractionalMaxPool2DBackward0(Recorded, operands=(0,), results=(0,)):
+    self_shape = kept_shape(0)
+    result1 = saved_result(1)
     formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -431,39 +207,14 @@ class FractionalMaxPool2DBackward0(Recorded):
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 2),)
 
 
-# fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
-@records(FractionalMaxPool2DBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
-def fractional_max_pool2d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        kernel_size: list[int],
-        output_size: list[int],
-        random_samples: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        if self.edge is None:
-            return below(self, kernel_size, output_size, random_samples)
-        result0, result1 = below(self, kernel_size, output_size, random_samples)
-        node = FractionalMaxPool2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result0, node)
-        node.result1 = save(result1)
-        return result0, result1
-
-    return kernel
-
-
-# fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *,
-#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
-fractional_max_pool2d_output = refuse_recording("fractional_max_pool2d", 0, 4, 5)
+fractional_max_pool2d_default = recorder(FractionalMaxPool2DBackward0)
+fractional_max_pool2d_output = out_recorder(FractionalMaxPool2DBackward0)
 
 
 # fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
-class FractionalMaxPool3DBackward0(Recorded):
-    __slots__ = ("result1", "self_shape")
-    self_shape: Any
-    result1: Saved
-    saved = ("result1",)
+class FractionalMaxPool3DBackward0(Recorded, operands=(0,), results=(0,)):
+    self_shape = kept_shape(0)
+    result1 = saved_result(1)
     formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -471,39 +222,14 @@ class FractionalMaxPool3DBackward0(Recorded):
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 3),)
 
 
-# fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
-@records(FractionalMaxPool3DBackward0, (0,), "self_shape = shape(0)", "result1 = other(1)", output=0)
-def fractional_max_pool3d_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        kernel_size: list[int],
-        output_size: list[int],
-        random_samples: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        if self.edge is None:
-            return below(self, kernel_size, output_size, random_samples)
-        result0, result1 = below(self, kernel_size, output_size, random_samples)
-        node = FractionalMaxPool3DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result0, node)
-        node.result1 = save(result1)
-        return result0, result1
-
-    return kernel
-
-
-# fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *,
-#     Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))
-fractional_max_pool3d_output = refuse_recording("fractional_max_pool3d", 0, 4, 5)
+fractional_max_pool3d_default = recorder(FractionalMaxPool3DBackward0)
+fractional_max_pool3d_output = out_recorder(FractionalMaxPool3DBackward0)
 
 
 # max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
 #     padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor
-class MaxPool2DWithIndicesBackwardBackward0(Recorded):
-    __slots__ = ("indices",)
-    indices: Saved
-    saved = ("indices",)
+class MaxPool2DWithIndicesBackwardBackward0(Recorded, operands=(0, 1)):
+    indices = saved_tensor(7, needed_by=(0,))
     formulas = ("windows_gradients.max_pool_forward(grad, indices, 2)", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -518,30 +244,7 @@ class MaxPool2DWithIndicesBackwardBackward0(Recorded):
         return grad_grad_output, grad_self
 
 
-# max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
-#     padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor
-@records(MaxPool2DWithIndicesBackwardBackward0, (0, 1), "indices = save(7) for 0")
-def max_pool2d_with_indices_backward_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        grad_output: Tensor,
-        self: Tensor,
-        kernel_size: list[int],
-        stride: list[int],
-        padding: list[int],
-        dilation: list[int],
-        ceil_mode: bool,
-        indices: Tensor,
-    ) -> Tensor:
-        if grad_output.edge is None and self.edge is None:
-            return below(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
-        result = below(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
-        node = MaxPool2DWithIndicesBackwardBackward0()
-        node.edges = (grad_output.edge, self.edge)
-        node.indices = save(indices) if grad_output.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
+max_pool2d_with_indices_backward_default = recorder(MaxPool2DWithIndicesBackwardBackward0)
 
 
 # adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)

@@ -3,384 +3,144 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from opwright.abi import (
-    Edge,
-    Generator,
-    Kernel,
-    Recorded,
-    Tensor,
-    check_inplace,
-    rebase_history,
-    record,
-    records,
-    refuse_recording,
-)
+from opwright.abi import Edge, Recorded, inplace_recorder, out_recorder, recorder
 
 from .. import ops
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
-class BernoulliBackward0(Recorded):
-    __slots__ = ()
+class BernoulliBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
-@records(BernoulliBackward0, (0,))
-def bernoulli_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, generator: Generator | None) -> Tensor:
-        result = below(self, generator)
-        node = BernoulliBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-bernoulli_out = refuse_recording("bernoulli", 0, 2)
+bernoulli_default = recorder(BernoulliBackward0)
+bernoulli_out = out_recorder(BernoulliBackward0)
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
-class CauchyBackward0(Recorded):
-    __slots__ = ()
+class CauchyBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
-@records(CauchyBackward0, (0,))
-def cauchy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-        result = below(self, median, sigma, generator)
-        node = CauchyBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
-def cauchy_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = CauchyBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, median, sigma, generator), node)
-        return self
-
-    return kernel
-
-
-# cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-cauchy_out = refuse_recording("cauchy", 0, 4)
+cauchy_default = recorder(CauchyBackward0)
+cauchy_ = inplace_recorder(CauchyBackward0)
+cauchy_out = out_recorder(CauchyBackward0)
 
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
-class ExponentialBackward0(Recorded):
-    __slots__ = ()
+class ExponentialBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
-@records(ExponentialBackward0, (0,))
-def exponential_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-        result = below(self, lambd, generator)
-        node = ExponentialBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
-def exponential_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = ExponentialBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, lambd, generator), node)
-        return self
-
-    return kernel
-
-
-# exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-exponential_out = refuse_recording("exponential", 0, 3)
+exponential_default = recorder(ExponentialBackward0)
+exponential_ = inplace_recorder(ExponentialBackward0)
+exponential_out = out_recorder(ExponentialBackward0)
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
-class GeometricBackward0(Recorded):
-    __slots__ = ()
+class GeometricBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
-@records(GeometricBackward0, (0,))
-def geometric_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-        result = below(self, p, generator)
-        node = GeometricBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
-def geometric_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = GeometricBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, p, generator), node)
-        return self
-
-    return kernel
-
-
-# geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-geometric_out = refuse_recording("geometric", 0, 3)
+geometric_default = recorder(GeometricBackward0)
+geometric_ = inplace_recorder(GeometricBackward0)
+geometric_out = out_recorder(GeometricBackward0)
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
-class LogNormalBackward0(Recorded):
-    __slots__ = ()
+class LogNormalBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
-@records(LogNormalBackward0, (0,))
-def log_normal_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-        result = below(self, mean, std, generator)
-        node = LogNormalBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
-def log_normal_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = LogNormalBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, mean, std, generator), node)
-        return self
-
-    return kernel
-
-
-# log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-log_normal_out = refuse_recording("log_normal", 0, 4)
+log_normal_default = recorder(LogNormalBackward0)
+log_normal_ = inplace_recorder(LogNormalBackward0)
+log_normal_out = out_recorder(LogNormalBackward0)
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
-class RandomBackward0(Recorded):
-    __slots__ = ()
+class RandomBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
-@records(RandomBackward0, (0,))
-def random_from(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-        result = below(self, from_, to, generator)
-        node = RandomBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
-def random__from(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = RandomBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, from_, to, generator), node)
-        return self
-
-    return kernel
-
-
-# random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-random_from_out = refuse_recording("random", 0, 4)
+random_from = recorder(RandomBackward0)
+random__from = inplace_recorder(RandomBackward0)
+random_from_out = out_recorder(RandomBackward0)
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
-class RandomBackward1(Recorded):
-    __slots__ = ()
+class RandomBackward1(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
-@records(RandomBackward1, (0,))
-def random_to(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-        result = below(self, to, generator)
-        node = RandomBackward1()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
-def random__to(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = RandomBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, to, generator), node)
-        return self
-
-    return kernel
-
-
-# random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-random_to_out = refuse_recording("random", 0, 3)
+random_to = recorder(RandomBackward1)
+random__to = inplace_recorder(RandomBackward1)
+random_to_out = out_recorder(RandomBackward1)
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
-class RandomBackward2(Recorded):
-    __slots__ = ()
+class RandomBackward2(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# random(Tensor self, *, Generator? generator=None) -> Tensor
-@records(RandomBackward2, (0,))
-def random_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, generator: Generator | None) -> Tensor:
-        result = below(self, generator)
-        node = RandomBackward2()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-def random__default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = RandomBackward2()
-        node.edges = (self.edge,)
-        rebase_history(below(self, generator), node)
-        return self
-
-    return kernel
-
-
-# random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-random_out = refuse_recording("random", 0, 2)
+random_default = recorder(RandomBackward2)
+random__default = inplace_recorder(RandomBackward2)
+random_out = out_recorder(RandomBackward2)
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
-class UniformBackward0(Recorded):
-    __slots__ = ()
+class UniformBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
-@records(UniformBackward0, (0,))
-def uniform_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-        result = below(self, from_, to, generator)
-        node = UniformBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
-def uniform_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = UniformBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, from_, to, generator), node)
-        return self
-
-    return kernel
-
-
-# uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-uniform_out = refuse_recording("uniform", 0, 4)
+uniform_default = recorder(UniformBackward0)
+uniform_ = inplace_recorder(UniformBackward0)
+uniform_out = out_recorder(UniformBackward0)
 
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
-class PoissonBackward0(Recorded):
-    __slots__ = ()
+class PoissonBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# poisson(Tensor self, Generator? generator=None) -> Tensor
-@records(PoissonBackward0, (0,))
-def poisson_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, generator: Generator | None) -> Tensor:
-        result = below(self, generator)
-        node = PoissonBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
-poisson_out = refuse_recording("poisson", 0, 2)
+poisson_default = recorder(PoissonBackward0)
+poisson_out = out_recorder(PoissonBackward0)
 
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
-class BernoulliBackward1(Recorded):
-    __slots__ = ()
+class BernoulliBackward1(Recorded, operands=(0, 1)):
     formulas = ("ops.zeros_like(grad)", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -388,166 +148,63 @@ class BernoulliBackward1(Recorded):
         return (None if self_edge is None else ops.zeros_like(grad), None if p_edge is None else ops.zeros_like(grad))
 
 
-# bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
-@records(BernoulliBackward1, (0, 1))
-def bernoulli_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-        result = below(self, p, generator)
-        node = BernoulliBackward1()
-        node.edges = (self.edge, p.edge)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
-def bernoulli__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = BernoulliBackward1()
-        node.edges = (self.edge, p.edge)
-        rebase_history(below(self, p, generator), node)
-        return self
-
-    return kernel
-
-
-# bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-bernoulli_Tensor_out = refuse_recording("bernoulli", 0, 1, 3)
+bernoulli_Tensor = recorder(BernoulliBackward1)
+bernoulli__Tensor = inplace_recorder(BernoulliBackward1)
+bernoulli_Tensor_out = out_recorder(BernoulliBackward1)
 
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
-class BernoulliBackward2(Recorded):
-    __slots__ = ()
+class BernoulliBackward2(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
-@records(BernoulliBackward2, (0,))
-def bernoulli_p(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-        result = below(self, p, generator)
-        node = BernoulliBackward2()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
-def bernoulli__float(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = BernoulliBackward2()
-        node.edges = (self.edge,)
-        rebase_history(below(self, p, generator), node)
-        return self
-
-    return kernel
-
-
-# bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-bernoulli_float_out = refuse_recording("bernoulli", 0, 3)
+bernoulli_p = recorder(BernoulliBackward2)
+bernoulli__float = inplace_recorder(BernoulliBackward2)
+bernoulli_float_out = out_recorder(BernoulliBackward2)
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
-class NormalBackward0(Recorded):
-    __slots__ = ()
+class NormalBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
-@records(NormalBackward0, (0,))
-def normal_functional(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-        result = below(self, mean, std, generator)
-        node = NormalBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
-def normal_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = NormalBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, mean, std, generator), node)
-        return self
-
-    return kernel
-
-
-# normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-normal_out = refuse_recording("normal", 0, 4)
+normal_functional = recorder(NormalBackward0)
+normal_ = inplace_recorder(NormalBackward0)
+normal_out = out_recorder(NormalBackward0)
 
 
 # normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
-class NormalBackward1(Recorded):
-    __slots__ = ()
+class NormalBackward1(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
-@records(NormalBackward1, (0,))
-def normal_Tensor_float(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
-        result = below(mean, std, generator)
-        node = NormalBackward1()
-        node.edges = (mean.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# normal.Tensor_float_out(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-normal_Tensor_float_out = refuse_recording("normal", 0, 3)
+normal_Tensor_float = recorder(NormalBackward1)
+normal_Tensor_float_out = out_recorder(NormalBackward1)
 
 
 # normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
-class NormalBackward2(Recorded):
-    __slots__ = ()
+class NormalBackward2(Recorded, operands=(1,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
-@records(NormalBackward2, (1,))
-def normal_float_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(mean: float, std: Tensor, generator: Generator | None) -> Tensor:
-        result = below(mean, std, generator)
-        node = NormalBackward2()
-        node.edges = (std.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-normal_float_Tensor_out = refuse_recording("normal", 1, 3)
+normal_float_Tensor = recorder(NormalBackward2)
+normal_float_Tensor_out = out_recorder(NormalBackward2)
 
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
-class NormalBackward3(Recorded):
-    __slots__ = ()
+class NormalBackward3(Recorded, operands=(0, 1)):
     formulas = ("ops.zeros_like(grad)", "ops.zeros_like(grad)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -555,18 +212,5 @@ class NormalBackward3(Recorded):
         return (None if mean_edge is None else ops.zeros_like(grad), None if std_edge is None else ops.zeros_like(grad))
 
 
-# normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
-@records(NormalBackward3, (0, 1))
-def normal_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
-        result = below(mean, std, generator)
-        node = NormalBackward3()
-        node.edges = (mean.edge, std.edge)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-normal_Tensor_Tensor_out = refuse_recording("normal", 0, 1, 3)
+normal_Tensor_Tensor = recorder(NormalBackward3)
+normal_Tensor_Tensor_out = out_recorder(NormalBackward3)

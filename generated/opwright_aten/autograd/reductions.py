@@ -3,27 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
-    DType,
     Edge,
-    Kernel,
     Recorded,
     RecordedSeveral,
-    Saved,
-    Tensor,
-    check_inplace,
     expanded,
-    rebase_history,
-    record,
-    record_several,
-    records,
-    refuse_recording,
-    save,
-    save_original,
-    save_result,
+    inplace_recorder,
+    kept_argument,
+    kept_numel,
+    kept_shape,
+    out_recorder,
+    recorder,
+    saved_result,
+    saved_tensor,
     unpack,
 )
 from opwright_kernels.gradients import reductions as reductions_gradients
@@ -32,13 +27,11 @@ from .. import ops
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-class AmaxBackward0(Recorded):
-    __slots__ = ("dim", "keepdim", "result", "self")
-    self: Saved
-    dim: list[int]
-    keepdim: bool
-    result: Saved
-    saved = ("self", "result")
+class AmaxBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    keepdim = kept_argument(2)
+    result = saved_result()
     formulas = ("reductions_gradients.extreme_backward(grad, self, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -47,35 +40,16 @@ class AmaxBackward0(Recorded):
         return (reductions_gradients.extreme_backward(grad, self_, result, self.dim, self.keepdim),)
 
 
-# amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-@records(AmaxBackward0, (0,), "self = save(0)", "dim = 1", "keepdim = 2", "result = result(0)")
-def amax_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-        result = below(self, dim, keepdim)
-        node = AmaxBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        node.keepdim = keepdim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-amax_out = refuse_recording("amax", 0, 3)
+amax_default = recorder(AmaxBackward0)
+amax_out = out_recorder(AmaxBackward0)
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-class AminBackward0(Recorded):
-    __slots__ = ("dim", "keepdim", "result", "self")
-    self: Saved
-    dim: list[int]
-    keepdim: bool
-    result: Saved
-    saved = ("self", "result")
+class AminBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    keepdim = kept_argument(2)
+    result = saved_result()
     formulas = ("reductions_gradients.extreme_backward(grad, self, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -84,36 +58,17 @@ class AminBackward0(Recorded):
         return (reductions_gradients.extreme_backward(grad, self_, result, self.dim, self.keepdim),)
 
 
-# amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-@records(AminBackward0, (0,), "self = save(0)", "dim = 1", "keepdim = 2", "result = result(0)")
-def amin_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-        result = below(self, dim, keepdim)
-        node = AminBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        node.keepdim = keepdim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-amin_out = refuse_recording("amin", 0, 3)
+amin_default = recorder(AminBackward0)
+amin_out = out_recorder(AminBackward0)
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
-class AminmaxBackward0(RecordedSeveral):
-    __slots__ = ("dim", "keepdim", "max", "min", "self")
-    self: Saved
-    dim: int | None
-    keepdim: bool
-    min: Saved
-    max: Saved
-    saved = ("self", "min", "max")
+class AminmaxBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    keepdim = kept_argument(2)
+    min = saved_result(0)
+    max = saved_result(1)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         grad_min, grad_max = grads
@@ -123,35 +78,15 @@ class AminmaxBackward0(RecordedSeveral):
         return (reductions_gradients.aminmax_backward(grad_min, grad_max, self_, min, max, self.dim, self.keepdim),)
 
 
-# aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
-def aminmax_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-        min, max = below(self, dim, keepdim)
-        node = AminmaxBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        node.keepdim = keepdim
-        record_several((min, max), node)
-        node.min = save_result(min)
-        node.max = save_result(max, 1)
-        return min, max
-
-    return kernel
-
-
-# aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!)
-#     min, Tensor(b!) max)
-aminmax_out = refuse_recording("aminmax", 0, 3, 4)
+aminmax_default = recorder(AminmaxBackward0)
+aminmax_out = out_recorder(AminmaxBackward0)
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
-class CummaxBackward0(Recorded):
-    __slots__ = ("dim", "indices", "self")
-    self: Saved
-    dim: int
-    indices: Saved
-    saved = ("self", "indices")
+class CummaxBackward0(Recorded, operands=(0,), results=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    indices = saved_result(1)
     formulas = ("ops.zeros_like(self).scatter_add(dim, indices, grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -160,33 +95,15 @@ class CummaxBackward0(Recorded):
         return (ops.zeros_like(self_).scatter_add(self.dim, indices, grad),)
 
 
-# cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
-@records(CummaxBackward0, (0,), "self = save(0)", "dim = 1", "indices = other(1)", output=0)
-def cummax_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, dim)
-        node = CummaxBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
-cummax_out = refuse_recording("cummax", 0, 2, 3)
+cummax_default = recorder(CummaxBackward0)
+cummax_out = out_recorder(CummaxBackward0)
 
 
 # cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
-class CumminBackward0(Recorded):
-    __slots__ = ("dim", "indices", "self")
-    self: Saved
-    dim: int
-    indices: Saved
-    saved = ("self", "indices")
+class CumminBackward0(Recorded, operands=(0,), results=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    indices = saved_result(1)
     formulas = ("ops.zeros_like(self).scatter_add(dim, indices, grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -195,33 +112,15 @@ class CumminBackward0(Recorded):
         return (ops.zeros_like(self_).scatter_add(self.dim, indices, grad),)
 
 
-# cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
-@records(CumminBackward0, (0,), "self = save(0)", "dim = 1", "indices = other(1)", output=0)
-def cummin_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, dim)
-        node = CumminBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
-cummin_out = refuse_recording("cummin", 0, 2, 3)
+cummin_default = recorder(CumminBackward0)
+cummin_out = out_recorder(CumminBackward0)
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-class CumprodBackward0(Recorded):
-    __slots__ = ("dim", "result", "self")
-    self: Saved
-    dim: int
-    result: Saved
-    saved = ("self", "result")
+class CumprodBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    result = saved_result()
     formulas = ("reductions_gradients.cumprod_backward(grad, self, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -230,90 +129,31 @@ class CumprodBackward0(Recorded):
         return (reductions_gradients.cumprod_backward(grad, self_, result, self.dim),)
 
 
-# cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-@records(CumprodBackward0, (0,), "self = save(0)", "dim = 1", "result = result(0)")
-def cumprod_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-        result = below(self, dim, dtype)
-        node = CumprodBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumprod_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-        check_inplace(self)
-        node = CumprodBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.dim = dim
-        rebase_history(below(self, dim, dtype), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-cumprod_out = refuse_recording("cumprod", 0, 3)
+cumprod_default = recorder(CumprodBackward0)
+cumprod_ = inplace_recorder(CumprodBackward0)
+cumprod_out = out_recorder(CumprodBackward0)
 
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-class CumsumBackward0(Recorded):
-    __slots__ = ("dim",)
-    dim: int
+class CumsumBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
     formulas = ("reductions_gradients.reverse_cumsum(grad, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reductions_gradients.reverse_cumsum(grad, self.dim),)
 
 
-# cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-@records(CumsumBackward0, (0,), "dim = 1")
-def cumsum_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-        result = below(self, dim, dtype)
-        node = CumsumBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumsum_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-        check_inplace(self)
-        node = CumsumBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        rebase_history(below(self, dim, dtype), node)
-        return self
-
-    return kernel
-
-
-# cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-cumsum_out = refuse_recording("cumsum", 0, 3)
+cumsum_default = recorder(CumsumBackward0)
+cumsum_ = inplace_recorder(CumsumBackward0)
+cumsum_out = out_recorder(CumsumBackward0)
 
 
 # dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
-class DistBackward0(Recorded):
-    __slots__ = ("other", "p", "result", "self")
-    self: Saved
-    other: Saved
-    p: Any
-    result: Saved
-    saved = ("self", "other", "result")
+class DistBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    other = saved_tensor(1)
+    p = kept_argument(2)
+    result = saved_result()
     formulas = (
         "reductions_gradients.norm_backward(grad, self - other, p, result)",
         "-reductions_gradients.norm_backward(grad, self - other, p, result)",
@@ -336,37 +176,18 @@ class DistBackward0(Recorded):
         return grad_self, grad_other
 
 
-# dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
-@records(DistBackward0, (0, 1), "self = save(0)", "other = save(1)", "p = 2", "result = result(0)")
-def dist_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor, p: Any) -> Tensor:
-        result = below(self, other, p)
-        node = DistBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self)
-        node.other = save(other)
-        node.p = p
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
-dist_out = refuse_recording("dist", 0, 1, 3)
+dist_default = recorder(DistBackward0)
+dist_out = out_recorder(DistBackward0)
 
 
 # linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
 #     Tensor
-class LinalgVectorNormBackward0(Recorded):
-    __slots__ = ("dim", "keepdim", "ord", "result", "self")
-    self: Saved
-    ord: Any
-    dim: list[int] | None
-    keepdim: bool
-    result: Saved
-    saved = ("self", "result")
+class LinalgVectorNormBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    ord = kept_argument(1)
+    dim = kept_argument(2)
+    keepdim = kept_argument(3)
+    result = saved_result()
     formulas = ("reductions_gradients.norm_backward(grad, self, ord, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -375,37 +196,15 @@ class LinalgVectorNormBackward0(Recorded):
         return (reductions_gradients.norm_backward(grad, self_, self.ord, result, self.dim, self.keepdim),)
 
 
-# linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
-#     Tensor
-@records(LinalgVectorNormBackward0, (0,), "self = save(0)", "ord = 1", "dim = 2", "keepdim = 3", "result = result(0)")
-def linalg_vector_norm_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, ord: Any, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-        result = below(self, ord, dim, keepdim, dtype)
-        node = LinalgVectorNormBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.ord = ord
-        node.dim = dim
-        node.keepdim = keepdim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
-#     dtype=None, Tensor(a!) out) -> Tensor(a!)
-linalg_vector_norm_out = refuse_recording("linalg_vector_norm", 0, 5)
+linalg_vector_norm_default = recorder(LinalgVectorNormBackward0)
+linalg_vector_norm_out = out_recorder(LinalgVectorNormBackward0)
 
 
 # logcumsumexp(Tensor self, int dim) -> Tensor
-class LogcumsumexpBackward0(Recorded):
-    __slots__ = ("dim", "result", "self")
-    self: Saved
-    dim: int
-    result: Saved
-    saved = ("self", "result")
+class LogcumsumexpBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    result = saved_result()
     formulas = ("reductions_gradients.logcumsumexp_backward(grad, self, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -414,34 +213,16 @@ class LogcumsumexpBackward0(Recorded):
         return (reductions_gradients.logcumsumexp_backward(grad, self_, result, self.dim),)
 
 
-# logcumsumexp(Tensor self, int dim) -> Tensor
-@records(LogcumsumexpBackward0, (0,), "self = save(0)", "dim = 1", "result = result(0)")
-def logcumsumexp_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        result = below(self, dim)
-        node = LogcumsumexpBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
-logcumsumexp_out = refuse_recording("logcumsumexp", 0, 2)
+logcumsumexp_default = recorder(LogcumsumexpBackward0)
+logcumsumexp_out = out_recorder(LogcumsumexpBackward0)
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
-class LogsumexpBackward0(Recorded):
-    __slots__ = ("dim", "keepdim", "result", "self")
-    self: Saved
-    dim: list[int]
-    keepdim: bool
-    result: Saved
-    saved = ("self", "result")
+class LogsumexpBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    keepdim = kept_argument(2)
+    result = saved_result()
     formulas = ("reductions_gradients.logsumexp_backward(grad, self, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -450,35 +231,16 @@ class LogsumexpBackward0(Recorded):
         return (reductions_gradients.logsumexp_backward(grad, self_, result, self.dim, self.keepdim),)
 
 
-# logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
-@records(LogsumexpBackward0, (0,), "self = save(0)", "dim = 1", "keepdim = 2", "result = result(0)")
-def logsumexp_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-        result = below(self, dim, keepdim)
-        node = LogsumexpBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        node.keepdim = keepdim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-logsumexp_out = refuse_recording("logsumexp", 0, 3)
+logsumexp_default = recorder(LogsumexpBackward0)
+logsumexp_out = out_recorder(LogsumexpBackward0)
 
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-class MaxBackward0(Recorded):
-    __slots__ = ("dim", "indices", "keepdim", "self_shape")
-    dim: int
-    self_shape: Any
-    keepdim: bool
-    indices: Saved
-    saved = ("indices",)
+class MaxBackward0(Recorded, operands=(0,), results=(0,)):
+    dim = kept_argument(1)
+    self_shape = kept_shape(0)
+    keepdim = kept_argument(2)
+    indices = saved_result(1)
     formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -486,34 +248,14 @@ class MaxBackward0(Recorded):
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
 
-# max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-@records(MaxBackward0, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
-def max_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, dim, keepdim)
-        node = MaxBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.self_shape = self.shape
-        node.keepdim = keepdim
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!)
-#     values, Tensor(b!) indices)
-max_dim_max = refuse_recording("max", 0, 3, 4)
+max_dim = recorder(MaxBackward0)
+max_dim_max = out_recorder(MaxBackward0)
 
 
 # max(Tensor self) -> Tensor
-class MaxBackward1(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class MaxBackward1(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("reductions_gradients.element_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -522,61 +264,29 @@ class MaxBackward1(Recorded):
         return (reductions_gradients.element_backward(grad, self_, result),)
 
 
-# max(Tensor self) -> Tensor
-@records(MaxBackward1, (0,), "self = save(0)", "result = result(0)")
-def max_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = MaxBackward1()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-max_unary_out = refuse_recording("max", 0, 1)
+max_default = recorder(MaxBackward1)
+max_unary_out = out_recorder(MaxBackward1)
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
-class MeanBackward0(Recorded):
-    __slots__ = ("self_numel", "self_shape")
-    self_shape: Any
-    self_numel: Any
+class MeanBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    self_numel = kept_numel(0)
     formulas = ("grad.expand(self_shape) / self_numel",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (expanded(grad, self.self_shape) / self.self_numel,)
 
 
-# mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
-@records(MeanBackward0, (0,), "self_shape = shape(0)", "self_numel = numel(0)")
-def mean_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dtype: DType | None) -> Tensor:
-        result = below(self, dtype)
-        node = MeanBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.self_numel = self.numel()
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-mean_dtype_out = refuse_recording("mean", 0, 2)
+mean_default = recorder(MeanBackward0)
+mean_dtype_out = out_recorder(MeanBackward0)
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-class MeanBackward1(Recorded):
-    __slots__ = ("dim", "keepdim", "self_shape")
-    self_shape: Any
-    dim: list[int] | None
-    keepdim: bool
+class MeanBackward1(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    keepdim = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -585,34 +295,16 @@ class MeanBackward1(Recorded):
         )
 
 
-# mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-@records(MeanBackward1, (0,), "self_shape = shape(0)", "dim = 1", "keepdim = 2")
-def mean_dim(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-        result = below(self, dim, keepdim, dtype)
-        node = MeanBackward1()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.keepdim = keepdim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-mean_out = refuse_recording("mean", 0, 4)
+mean_dim = recorder(MeanBackward1)
+mean_out = out_recorder(MeanBackward1)
 
 
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-class MinBackward0(Recorded):
-    __slots__ = ("dim", "indices", "keepdim", "self_shape")
-    dim: int
-    self_shape: Any
-    keepdim: bool
-    indices: Saved
-    saved = ("indices",)
+class MinBackward0(Recorded, operands=(0,), results=(0,)):
+    dim = kept_argument(1)
+    self_shape = kept_shape(0)
+    keepdim = kept_argument(2)
+    indices = saved_result(1)
     formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -620,34 +312,14 @@ class MinBackward0(Recorded):
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
 
-# min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-@records(MinBackward0, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
-def min_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, dim, keepdim)
-        node = MinBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.self_shape = self.shape
-        node.keepdim = keepdim
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!)
-#     values, Tensor(b!) indices)
-min_dim_min = refuse_recording("min", 0, 3, 4)
+min_dim = recorder(MinBackward0)
+min_dim_min = out_recorder(MinBackward0)
 
 
 # min(Tensor self) -> Tensor
-class MinBackward1(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class MinBackward1(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("reductions_gradients.element_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -656,33 +328,16 @@ class MinBackward1(Recorded):
         return (reductions_gradients.element_backward(grad, self_, result),)
 
 
-# min(Tensor self) -> Tensor
-@records(MinBackward1, (0,), "self = save(0)", "result = result(0)")
-def min_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = MinBackward1()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-min_unary_out = refuse_recording("min", 0, 1)
+min_default = recorder(MinBackward1)
+min_unary_out = out_recorder(MinBackward1)
 
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-class NansumBackward0(Recorded):
-    __slots__ = ("dim", "keepdim", "self", "self_shape")
-    self_shape: Any
-    dim: list[int] | None
-    keepdim: bool
-    self: Saved
-    saved = ("self",)
+class NansumBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    keepdim = kept_argument(2)
+    self = saved_tensor(0)
     formulas = ("reductions_gradients.sum_backward(grad, self_shape, dim, keepdim) * ops.logical_not(ops.isnan(self))",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -693,34 +348,15 @@ class NansumBackward0(Recorded):
         )
 
 
-# nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-@records(NansumBackward0, (0,), "self_shape = shape(0)", "dim = 1", "keepdim = 2", "self = save(0)")
-def nansum_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-        result = below(self, dim, keepdim, dtype)
-        node = NansumBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.keepdim = keepdim
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-nansum_out = refuse_recording("nansum", 0, 4)
+nansum_default = recorder(NansumBackward0)
+nansum_out = out_recorder(NansumBackward0)
 
 
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
-class NormBackward0(Recorded):
-    __slots__ = ("p", "result", "self")
-    self: Saved
-    p: Any
-    result: Saved
-    saved = ("self", "result")
+class NormBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    p = kept_argument(1)
+    result = saved_result()
     formulas = ("reductions_gradients.norm_backward(grad, self, p, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -729,35 +365,17 @@ class NormBackward0(Recorded):
         return (reductions_gradients.norm_backward(grad, self_, self.p, result),)
 
 
-# norm.Scalar(Tensor self, Scalar p=2) -> Tensor
-@records(NormBackward0, (0,), "self = save(0)", "p = 1", "result = result(0)")
-def norm_Scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: Any) -> Tensor:
-        result = below(self, p)
-        node = NormBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.p = p
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
-norm_Scalar_out = refuse_recording("norm", 0, 2)
+norm_Scalar = recorder(NormBackward0)
+norm_Scalar_out = out_recorder(NormBackward0)
 
 
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
-class NormBackward1(Recorded):
-    __slots__ = ("dim", "keepdim", "p", "result", "self")
-    self: Saved
-    p: Any
-    dim: list[int]
-    keepdim: bool
-    result: Saved
-    saved = ("self", "result")
+class NormBackward1(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    p = kept_argument(1)
+    dim = kept_argument(2)
+    keepdim = kept_argument(3)
+    result = saved_result()
     formulas = ("reductions_gradients.norm_backward(grad, self, p, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -766,36 +384,16 @@ class NormBackward1(Recorded):
         return (reductions_gradients.norm_backward(grad, self_, self.p, result, self.dim, self.keepdim),)
 
 
-# norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
-@records(NormBackward1, (0,), "self = save(0)", "p = 1", "dim = 2", "keepdim = 3", "result = result(0)")
-def norm_ScalarOpt_dim(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
-        result = below(self, p, dim, keepdim)
-        node = NormBackward1()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.p = p
-        node.dim = dim
-        node.keepdim = keepdim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-norm_out = refuse_recording("norm", 0, 4)
+norm_ScalarOpt_dim = recorder(NormBackward1)
+norm_out = out_recorder(NormBackward1)
 
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
-class NormBackward2(Recorded):
-    __slots__ = ("dtype_", "p", "result", "self")
-    self: Saved
-    dtype_: DType
-    p: Any
-    result: Saved
-    saved = ("self", "result")
+class NormBackward2(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dtype_ = kept_argument(2)
+    p = kept_argument(1)
+    result = saved_result()
     formulas = ("reductions_gradients.norm_backward(grad, self.to(dtype_), p, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -804,37 +402,18 @@ class NormBackward2(Recorded):
         return (reductions_gradients.norm_backward(grad, self_.to(self.dtype_), self.p, result),)
 
 
-# norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
-@records(NormBackward2, (0,), "self = save(0)", "dtype_ = 2", "p = 1", "result = result(0)")
-def norm_ScalarOpt_dtype(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: Any, dtype: DType) -> Tensor:
-        result = below(self, p, dtype)
-        node = NormBackward2()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dtype_ = dtype
-        node.p = p
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
-norm_ScalarOpt_dtype_out = refuse_recording("norm", 0, 3)
+norm_ScalarOpt_dtype = recorder(NormBackward2)
+norm_ScalarOpt_dtype_out = out_recorder(NormBackward2)
 
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
-class NormBackward3(Recorded):
-    __slots__ = ("dim", "dtype_", "keepdim", "p", "result", "self")
-    self: Saved
-    dtype_: DType
-    p: Any
-    dim: list[int]
-    keepdim: bool
-    result: Saved
-    saved = ("self", "result")
+class NormBackward3(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dtype_ = kept_argument(4)
+    p = kept_argument(1)
+    dim = kept_argument(2)
+    keepdim = kept_argument(3)
+    result = saved_result()
     formulas = ("reductions_gradients.norm_backward(grad, self.to(dtype_), p, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -845,35 +424,14 @@ class NormBackward3(Recorded):
         )
 
 
-# norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
-@records(NormBackward3, (0,), "self = save(0)", "dtype_ = 4", "p = 1", "dim = 2", "keepdim = 3", "result = result(0)")
-def norm_ScalarOpt_dim_dtype(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-        result = below(self, p, dim, keepdim, dtype)
-        node = NormBackward3()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dtype_ = dtype
-        node.p = p
-        node.dim = dim
-        node.keepdim = keepdim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
-norm_dtype_out = refuse_recording("norm", 0, 5)
+norm_ScalarOpt_dim_dtype = recorder(NormBackward3)
+norm_dtype_out = out_recorder(NormBackward3)
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
-class ProdBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class ProdBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("reductions_gradients.prod_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -882,33 +440,16 @@ class ProdBackward0(Recorded):
         return (reductions_gradients.prod_backward(grad, self_, result),)
 
 
-# prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
-@records(ProdBackward0, (0,), "self = save(0)", "result = result(0)")
-def prod_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dtype: DType | None) -> Tensor:
-        result = below(self, dtype)
-        node = ProdBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-prod_out = refuse_recording("prod", 0, 2)
+prod_default = recorder(ProdBackward0)
+prod_out = out_recorder(ProdBackward0)
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-class ProdBackward1(Recorded):
-    __slots__ = ("dim", "keepdim", "result", "self")
-    self: Saved
-    dim: int
-    keepdim: bool
-    result: Saved
-    saved = ("self", "result")
+class ProdBackward1(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    keepdim = kept_argument(2)
+    result = saved_result()
     formulas = ("reductions_gradients.prod_backward(grad, self, result, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -917,36 +458,17 @@ class ProdBackward1(Recorded):
         return (reductions_gradients.prod_backward(grad, self_, result, self.dim, self.keepdim),)
 
 
-# prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-@records(ProdBackward1, (0,), "self = save(0)", "dim = 1", "keepdim = 2", "result = result(0)")
-def prod_dim_int(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-        result = below(self, dim, keepdim, dtype)
-        node = ProdBackward1()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        node.keepdim = keepdim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-prod_int_out = refuse_recording("prod", 0, 4)
+prod_dim_int = recorder(ProdBackward1)
+prod_int_out = out_recorder(ProdBackward1)
 
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-class StdBackward0(Recorded):
-    __slots__ = ("correction", "dim", "keepdim", "result", "self")
-    self: Saved
-    dim: list[int] | None
-    correction: Any
-    keepdim: bool
-    result: Saved
-    saved = ("self", "result")
+class StdBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    correction = kept_argument(2)
+    keepdim = kept_argument(3)
+    result = saved_result()
     formulas = ("reductions_gradients.std_backward(grad, self, result, dim, correction, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -955,39 +477,18 @@ class StdBackward0(Recorded):
         return (reductions_gradients.std_backward(grad, self_, result, self.dim, self.correction, self.keepdim),)
 
 
-# std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-@records(StdBackward0, (0,), "self = save(0)", "dim = 1", "correction = 2", "keepdim = 3", "result = result(0)")
-def std_correction(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
-        result = below(self, dim, correction, keepdim)
-        node = StdBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        node.correction = correction
-        node.keepdim = keepdim
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
-#     -> Tensor(a!)
-std_correction_out = refuse_recording("std", 0, 4)
+std_correction = recorder(StdBackward0)
+std_correction_out = out_recorder(StdBackward0)
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-class StdMeanBackward0(RecordedSeveral):
-    __slots__ = ("correction", "dim", "keepdim", "result0", "self", "self_shape")
-    self: Saved
-    dim: list[int] | None
-    correction: Any
-    keepdim: bool
-    self_shape: Any
-    result0: Saved
-    saved = ("self", "result0")
+class StdMeanBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    correction = kept_argument(2)
+    keepdim = kept_argument(3)
+    self_shape = kept_shape(0)
+    result0 = saved_result(0)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1000,97 +501,44 @@ class StdMeanBackward0(RecordedSeveral):
         )
 
 
-# std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-def std_mean_correction(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-        result0, result1 = below(self, dim, correction, keepdim)
-        node = StdMeanBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        node.correction = correction
-        node.keepdim = keepdim
-        node.self_shape = self.shape
-        record_several((result0, result1), node)
-        node.result0 = save_result(result0)
-        return result0, result1
-
-    return kernel
-
-
-# std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
-#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-std_mean_correction_out = refuse_recording("std_mean", 0, 4, 5)
+std_mean_correction = recorder(StdMeanBackward0)
+std_mean_correction_out = out_recorder(StdMeanBackward0)
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-class SumBackward0(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class SumBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.expand(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (expanded(grad, self.self_shape),)
 
 
-# sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-@records(SumBackward0, (0,), "self_shape = shape(0)")
-def sum_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dtype: DType | None) -> Tensor:
-        result = below(self, dtype)
-        node = SumBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-sum_out = refuse_recording("sum", 0, 2)
+sum_default = recorder(SumBackward0)
+sum_out = out_recorder(SumBackward0)
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-class SumBackward1(Recorded):
-    __slots__ = ("dim", "keepdim", "self_shape")
-    self_shape: Any
-    dim: list[int] | None
-    keepdim: bool
+class SumBackward1(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    keepdim = kept_argument(2)
     formulas = ("reductions_gradients.sum_backward(grad, self_shape, dim, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reductions_gradients.sum_backward(grad, self.self_shape, self.dim, self.keepdim),)
 
 
-# sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-@records(SumBackward1, (0,), "self_shape = shape(0)", "dim = 1", "keepdim = 2")
-def sum_dim_IntList(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-        result = below(self, dim, keepdim, dtype)
-        node = SumBackward1()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.keepdim = keepdim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-sum_IntList_out = refuse_recording("sum", 0, 4)
+sum_dim_IntList = recorder(SumBackward1)
+sum_IntList_out = out_recorder(SumBackward1)
 
 
 # var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-class VarBackward0(Recorded):
-    __slots__ = ("correction", "dim", "keepdim", "self")
-    self: Saved
-    dim: list[int] | None
-    correction: Any
-    keepdim: bool
-    saved = ("self",)
+class VarBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    correction = kept_argument(2)
+    keepdim = kept_argument(3)
     formulas = ("reductions_gradients.var_backward(grad, self, dim, correction, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1098,37 +546,17 @@ class VarBackward0(Recorded):
         return (reductions_gradients.var_backward(grad, self_, self.dim, self.correction, self.keepdim),)
 
 
-# var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-@records(VarBackward0, (0,), "self = save(0)", "dim = 1", "correction = 2", "keepdim = 3")
-def var_correction(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
-        result = below(self, dim, correction, keepdim)
-        node = VarBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        node.correction = correction
-        node.keepdim = keepdim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
-#     -> Tensor(a!)
-var_correction_out = refuse_recording("var", 0, 4)
+var_correction = recorder(VarBackward0)
+var_correction_out = out_recorder(VarBackward0)
 
 
 # var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-class VarMeanBackward0(RecordedSeveral):
-    __slots__ = ("correction", "dim", "keepdim", "self", "self_shape")
-    self: Saved
-    dim: list[int] | None
-    correction: Any
-    keepdim: bool
-    self_shape: Any
-    saved = ("self",)
+class VarMeanBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
+    self = saved_tensor(0)
+    dim = kept_argument(1)
+    correction = kept_argument(2)
+    keepdim = kept_argument(3)
+    self_shape = kept_shape(0)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1140,23 +568,5 @@ class VarMeanBackward0(RecordedSeveral):
         )
 
 
-# var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-def var_mean_correction(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-        result0, result1 = below(self, dim, correction, keepdim)
-        node = VarMeanBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.dim = dim
-        node.correction = correction
-        node.keepdim = keepdim
-        node.self_shape = self.shape
-        record_several((result0, result1), node)
-        return result0, result1
-
-    return kernel
-
-
-# var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
-#     out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-var_mean_correction_out = refuse_recording("var_mean", 0, 4, 5)
+var_mean_correction = recorder(VarMeanBackward0)
+var_mean_correction_out = out_recorder(VarMeanBackward0)

@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
-    Tensor,
-    edges_of,
     gradients_of,
-    record,
-    records,
-    refuse_recording,
+    kept_argument,
+    kept_shape,
+    kept_storage_offset,
+    kept_stride,
+    kept_value,
+    out_recorder,
+    recorder,
     zeros_for,
 )
 from opwright_kernels.gradients import shapes as shapes_gradients
@@ -24,14 +25,13 @@ from .. import ops
 
 
 # as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-class AsStridedScatterBackward0(Recorded):
-    __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "storage_offset", "stride")
-    self_shape: Any
-    self_stride: Any
-    self_storage_offset: Any
-    size: list[int]
-    stride: list[int]
-    storage_offset: int | None
+class AsStridedScatterBackward0(Recorded, operands=(0, 1)):
+    self_shape = kept_shape(0)
+    self_stride = kept_stride(0)
+    self_storage_offset = kept_storage_offset(0)
+    size = kept_argument(2)
+    stride = kept_argument(3)
+    storage_offset = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
@@ -52,96 +52,44 @@ class AsStridedScatterBackward0(Recorded):
         )
 
 
-# as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-def as_strided_scatter_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, src: Tensor, size: list[int], stride: list[int], storage_offset: int | None) -> Tensor:
-        result = below(self, src, size, stride, storage_offset)
-        node = AsStridedScatterBackward0()
-        node.edges = (self.edge, src.edge)
-        node.self_shape = self.shape
-        node.self_stride = self.stride()
-        node.self_storage_offset = self.storage_offset()
-        node.size = size
-        node.stride = stride
-        node.storage_offset = storage_offset
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-as_strided_scatter_out = refuse_recording("as_strided_scatter", 0, 1, 5)
+as_strided_scatter_default = recorder(AsStridedScatterBackward0)
+as_strided_scatter_out = out_recorder(AsStridedScatterBackward0)
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
-class ConstantPadNdBackward0(Recorded):
-    __slots__ = ("pad",)
-    pad: list[int]
+class ConstantPadNdBackward0(Recorded, operands=(0,)):
+    pad = kept_argument(1)
     formulas = ("shapes_gradients.constant_pad_backward(grad, pad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.constant_pad_backward(grad, self.pad),)
 
 
-# constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
-@records(ConstantPadNdBackward0, (0,), "pad = 1")
-def constant_pad_nd_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, pad: list[int], value: Any) -> Tensor:
-        result = below(self, pad, value)
-        node = ConstantPadNdBackward0()
-        node.edges = (self.edge,)
-        node.pad = pad
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
-constant_pad_nd_out = refuse_recording("constant_pad_nd", 0, 3)
+constant_pad_nd_default = recorder(ConstantPadNdBackward0)
+constant_pad_nd_out = out_recorder(ConstantPadNdBackward0)
 
 
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
-class DiagEmbedBackward0(Recorded):
-    __slots__ = ("dim1", "dim2", "offset")
-    offset: int
-    dim1: int
-    dim2: int
+class DiagEmbedBackward0(Recorded, operands=(0,)):
+    offset = kept_argument(1)
+    dim1 = kept_argument(2)
+    dim2 = kept_argument(3)
     formulas = ("grad.diagonal(offset, dim1, dim2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.diagonal(self.offset, self.dim1, self.dim2),)
 
 
-# diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
-@records(DiagEmbedBackward0, (0,), "offset = 1", "dim1 = 2", "dim2 = 3")
-def diag_embed_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-        result = below(self, offset, dim1, dim2)
-        node = DiagEmbedBackward0()
-        node.edges = (self.edge,)
-        node.offset = offset
-        node.dim1 = dim1
-        node.dim2 = dim2
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
-diag_embed_out = refuse_recording("diag_embed", 0, 4)
+diag_embed_default = recorder(DiagEmbedBackward0)
+diag_embed_out = out_recorder(DiagEmbedBackward0)
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
-class DiagonalScatterBackward0(Recorded):
-    __slots__ = ("dim1", "dim2", "offset", "src_shape")
-    src_shape: Any
-    offset: int
-    dim1: int
-    dim2: int
+class DiagonalScatterBackward0(Recorded, operands=(0, 1)):
+    src_shape = kept_shape(1)
+    offset = kept_argument(2)
+    dim1 = kept_argument(3)
+    dim2 = kept_argument(4)
     formulas = (
         "ops.diagonal_scatter(grad, grad.new_zeros(src_shape), offset, dim1, dim2)",
         "grad.diagonal(offset, dim1, dim2)",
@@ -158,357 +106,163 @@ class DiagonalScatterBackward0(Recorded):
         return grad_self, grad_src
 
 
-# diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
-@records(DiagonalScatterBackward0, (0, 1), "src_shape = shape(1)", "offset = 2", "dim1 = 3", "dim2 = 4")
-def diagonal_scatter_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-        result = below(self, src, offset, dim1, dim2)
-        node = DiagonalScatterBackward0()
-        node.edges = (self.edge, src.edge)
-        node.src_shape = src.shape
-        node.offset = offset
-        node.dim1 = dim1
-        node.dim2 = dim2
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
-diagonal_scatter_out = refuse_recording("diagonal_scatter", 0, 1, 5)
+diagonal_scatter_default = recorder(DiagonalScatterBackward0)
+diagonal_scatter_out = out_recorder(DiagonalScatterBackward0)
 
 
 # flip(Tensor self, int[] dims) -> Tensor
-class FlipBackward0(Recorded):
-    __slots__ = ("dims",)
-    dims: list[int]
+class FlipBackward0(Recorded, operands=(0,)):
+    dims = kept_argument(1)
     formulas = ("grad.flip(dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.flip(self.dims),)
 
 
-# flip(Tensor self, int[] dims) -> Tensor
-@records(FlipBackward0, (0,), "dims = 1")
-def flip_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dims: list[int]) -> Tensor:
-        result = below(self, dims)
-        node = FlipBackward0()
-        node.edges = (self.edge,)
-        node.dims = dims
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
-flip_out = refuse_recording("flip", 0, 2)
+flip_default = recorder(FlipBackward0)
+flip_out = out_recorder(FlipBackward0)
 
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
-class NarrowCopyBackward0(Recorded):
-    __slots__ = ("dim", "self_shape", "start")
-    self_shape: Any
-    dim: int
-    start: int
+class NarrowCopyBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    start = kept_argument(2)
     formulas = ("shapes_gradients.narrow_backward(grad, self_shape, dim, start)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.narrow_backward(grad, self.self_shape, self.dim, self.start),)
 
 
-# narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
-@records(NarrowCopyBackward0, (0,), "self_shape = shape(0)", "dim = 1", "start = 2")
-def narrow_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, start: int, length: int) -> Tensor:
-        result = below(self, dim, start, length)
-        node = NarrowCopyBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.start = start
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
-narrow_copy_out = refuse_recording("narrow_copy", 0, 4)
+narrow_copy_default = recorder(NarrowCopyBackward0)
+narrow_copy_out = out_recorder(NarrowCopyBackward0)
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-class ReflectionPad1DBackward0(Recorded):
-    __slots__ = ("padding", "self_shape")
-    self_shape: Any
-    padding: list[int]
+class ReflectionPad1DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    padding = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "reflect"),)
 
 
-# reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-@records(ReflectionPad1DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
-def reflection_pad1d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, padding: list[int]) -> Tensor:
-        result = below(self, padding)
-        node = ReflectionPad1DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.padding = padding
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
-reflection_pad1d_out = refuse_recording("reflection_pad1d", 0, 2)
+reflection_pad1d_default = recorder(ReflectionPad1DBackward0)
+reflection_pad1d_out = out_recorder(ReflectionPad1DBackward0)
 
 
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-class ReflectionPad2DBackward0(Recorded):
-    __slots__ = ("padding", "self_shape")
-    self_shape: Any
-    padding: list[int]
+class ReflectionPad2DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    padding = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "reflect"),)
 
 
-# reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-@records(ReflectionPad2DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
-def reflection_pad2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, padding: list[int]) -> Tensor:
-        result = below(self, padding)
-        node = ReflectionPad2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.padding = padding
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# reflection_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
-reflection_pad2d_out = refuse_recording("reflection_pad2d", 0, 2)
+reflection_pad2d_default = recorder(ReflectionPad2DBackward0)
+reflection_pad2d_out = out_recorder(ReflectionPad2DBackward0)
 
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-class ReflectionPad3DBackward0(Recorded):
-    __slots__ = ("padding", "self_shape")
-    self_shape: Any
-    padding: list[int]
+class ReflectionPad3DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    padding = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "reflect"),)
 
 
-# reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-@records(ReflectionPad3DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
-def reflection_pad3d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, padding: list[int]) -> Tensor:
-        result = below(self, padding)
-        node = ReflectionPad3DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.padding = padding
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# reflection_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
-reflection_pad3d_out = refuse_recording("reflection_pad3d", 0, 2)
+reflection_pad3d_default = recorder(ReflectionPad3DBackward0)
+reflection_pad3d_out = out_recorder(ReflectionPad3DBackward0)
 
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
-class RepeatBackward0(Recorded):
-    __slots__ = ("repeats", "self_shape")
-    self_shape: Any
-    repeats: list[int]
+class RepeatBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    repeats = kept_argument(1)
     formulas = ("shapes_gradients.repeat_backward(grad, self_shape, repeats)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.repeat_backward(grad, self.self_shape, self.repeats),)
 
 
-# repeat(Tensor self, SymInt[] repeats) -> Tensor
-@records(RepeatBackward0, (0,), "self_shape = shape(0)", "repeats = 1")
-def repeat_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, repeats: list[int]) -> Tensor:
-        result = below(self, repeats)
-        node = RepeatBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.repeats = repeats
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
-repeat_out = refuse_recording("repeat", 0, 2)
+repeat_default = recorder(RepeatBackward0)
+repeat_out = out_recorder(RepeatBackward0)
 
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-class ReplicationPad1DBackward0(Recorded):
-    __slots__ = ("padding", "self_shape")
-    self_shape: Any
-    padding: list[int]
+class ReplicationPad1DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    padding = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "replicate"),)
 
 
-# replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-@records(ReplicationPad1DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
-def replication_pad1d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, padding: list[int]) -> Tensor:
-        result = below(self, padding)
-        node = ReplicationPad1DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.padding = padding
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
-replication_pad1d_out = refuse_recording("replication_pad1d", 0, 2)
+replication_pad1d_default = recorder(ReplicationPad1DBackward0)
+replication_pad1d_out = out_recorder(ReplicationPad1DBackward0)
 
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-class ReplicationPad2DBackward0(Recorded):
-    __slots__ = ("padding", "self_shape")
-    self_shape: Any
-    padding: list[int]
+class ReplicationPad2DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    padding = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "replicate"),)
 
 
-# replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-@records(ReplicationPad2DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
-def replication_pad2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, padding: list[int]) -> Tensor:
-        result = below(self, padding)
-        node = ReplicationPad2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.padding = padding
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# replication_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
-replication_pad2d_out = refuse_recording("replication_pad2d", 0, 2)
+replication_pad2d_default = recorder(ReplicationPad2DBackward0)
+replication_pad2d_out = out_recorder(ReplicationPad2DBackward0)
 
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-class ReplicationPad3DBackward0(Recorded):
-    __slots__ = ("padding", "self_shape")
-    self_shape: Any
-    padding: list[int]
+class ReplicationPad3DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    padding = kept_argument(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "replicate"),)
 
 
-# replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-@records(ReplicationPad3DBackward0, (0,), "self_shape = shape(0)", "padding = 1")
-def replication_pad3d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, padding: list[int]) -> Tensor:
-        result = below(self, padding)
-        node = ReplicationPad3DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.padding = padding
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# replication_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
-replication_pad3d_out = refuse_recording("replication_pad3d", 0, 2)
+replication_pad3d_default = recorder(ReplicationPad3DBackward0)
+replication_pad3d_out = out_recorder(ReplicationPad3DBackward0)
 
 
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
-class RollBackward0(Recorded):
-    __slots__ = ("dims", "shifts")
-    shifts: list[int]
-    dims: list[int]
+class RollBackward0(Recorded, operands=(0,)):
+    shifts = kept_argument(1)
+    dims = kept_argument(2)
     formulas = ("shapes_gradients.roll_backward(grad, shifts, dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.roll_backward(grad, self.shifts, self.dims),)
 
 
-# roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
-@records(RollBackward0, (0,), "shifts = 1", "dims = 2")
-def roll_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
-        result = below(self, shifts, dims)
-        node = RollBackward0()
-        node.edges = (self.edge,)
-        node.shifts = shifts
-        node.dims = dims
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
-roll_out = refuse_recording("roll", 0, 3)
+roll_default = recorder(RollBackward0)
+roll_out = out_recorder(RollBackward0)
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
-class Rot90Backward0(Recorded):
-    __slots__ = ("dims", "k")
-    k: int
-    dims: list[int]
+class Rot90Backward0(Recorded, operands=(0,)):
+    k = kept_argument(1)
+    dims = kept_argument(2)
     formulas = ("grad.rot90(-k, dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.rot90(-self.k, self.dims),)
 
 
-# rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
-@records(Rot90Backward0, (0,), "k = 1", "dims = 2")
-def rot90_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, k: int, dims: list[int]) -> Tensor:
-        result = below(self, k, dims)
-        node = Rot90Backward0()
-        node.edges = (self.edge,)
-        node.k = k
-        node.dims = dims
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
-rot90_out = refuse_recording("rot90", 0, 3)
+rot90_default = recorder(Rot90Backward0)
+rot90_out = out_recorder(Rot90Backward0)
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
-class SelectScatterBackward0(Recorded):
-    __slots__ = ("dim", "index", "src_shape")
-    src_shape: Any
-    dim: int
-    index: int
+class SelectScatterBackward0(Recorded, operands=(0, 1)):
+    src_shape = kept_shape(1)
+    dim = kept_argument(2)
+    index = kept_argument(3)
     formulas = ("ops.select_scatter(grad, grad.new_zeros(src_shape), dim, index)", "grad.select(dim, index)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -522,34 +276,17 @@ class SelectScatterBackward0(Recorded):
         return grad_self, grad_src
 
 
-# select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
-@records(SelectScatterBackward0, (0, 1), "src_shape = shape(1)", "dim = 2", "index = 3")
-def select_scatter_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-        result = below(self, src, dim, index)
-        node = SelectScatterBackward0()
-        node.edges = (self.edge, src.edge)
-        node.src_shape = src.shape
-        node.dim = dim
-        node.index = index
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
-select_scatter_out = refuse_recording("select_scatter", 0, 1, 4)
+select_scatter_default = recorder(SelectScatterBackward0)
+select_scatter_out = out_recorder(SelectScatterBackward0)
 
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
-class SliceScatterBackward0(Recorded):
-    __slots__ = ("dim", "end", "src_shape", "start", "step")
-    src_shape: Any
-    dim: int
-    start: int | None
-    end: int | None
-    step: int
+class SliceScatterBackward0(Recorded, operands=(0, 1)):
+    src_shape = kept_shape(1)
+    dim = kept_argument(2)
+    start = kept_argument(3)
+    end = kept_argument(4)
+    step = kept_argument(5)
     formulas = (
         "ops.slice_scatter(grad, grad.new_zeros(src_shape), dim, start, end, step)",
         "ops.slice(grad, dim, start, end, step)",
@@ -573,134 +310,61 @@ class SliceScatterBackward0(Recorded):
         return grad_self, grad_src
 
 
-# slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
-@records(SliceScatterBackward0, (0, 1), "src_shape = shape(1)", "dim = 2", "start = 3", "end = 4", "step = 5")
-def slice_scatter_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-        result = below(self, src, dim, start, end, step)
-        node = SliceScatterBackward0()
-        node.edges = (self.edge, src.edge)
-        node.src_shape = src.shape
-        node.dim = dim
-        node.start = start
-        node.end = end
-        node.step = step
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# slice_scatter.out(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *,
-#     Tensor(a!) out) -> Tensor(a!)
-slice_scatter_out = refuse_recording("slice_scatter", 0, 1, 6)
+slice_scatter_default = recorder(SliceScatterBackward0)
+slice_scatter_out = out_recorder(SliceScatterBackward0)
 
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
-class PixelShuffleBackward0(Recorded):
-    __slots__ = ("upscale_factor",)
-    upscale_factor: int
+class PixelShuffleBackward0(Recorded, operands=(0,)):
+    upscale_factor = kept_argument(1)
     formulas = ("ops.pixel_unshuffle(grad, upscale_factor)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.pixel_unshuffle(grad, self.upscale_factor),)
 
 
-# pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
-@records(PixelShuffleBackward0, (0,), "upscale_factor = 1")
-def pixel_shuffle_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, upscale_factor: int) -> Tensor:
-        result = below(self, upscale_factor)
-        node = PixelShuffleBackward0()
-        node.edges = (self.edge,)
-        node.upscale_factor = upscale_factor
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
-pixel_shuffle_out = refuse_recording("pixel_shuffle", 0, 2)
+pixel_shuffle_default = recorder(PixelShuffleBackward0)
+pixel_shuffle_out = out_recorder(PixelShuffleBackward0)
 
 
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
-class PixelUnshuffleBackward0(Recorded):
-    __slots__ = ("downscale_factor",)
-    downscale_factor: int
+class PixelUnshuffleBackward0(Recorded, operands=(0,)):
+    downscale_factor = kept_argument(1)
     formulas = ("ops.pixel_shuffle(grad, downscale_factor)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.pixel_shuffle(grad, self.downscale_factor),)
 
 
-# pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
-@records(PixelUnshuffleBackward0, (0,), "downscale_factor = 1")
-def pixel_unshuffle_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, downscale_factor: int) -> Tensor:
-        result = below(self, downscale_factor)
-        node = PixelUnshuffleBackward0()
-        node.edges = (self.edge,)
-        node.downscale_factor = downscale_factor
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
-pixel_unshuffle_out = refuse_recording("pixel_unshuffle", 0, 2)
+pixel_unshuffle_default = recorder(PixelUnshuffleBackward0)
+pixel_unshuffle_out = out_recorder(PixelUnshuffleBackward0)
 
 
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor
-class ChannelShuffleBackward0(Recorded):
-    __slots__ = ("groups", "self_shape_1")
-    self_shape_1: Any
-    groups: int
+class ChannelShuffleBackward0(Recorded, operands=(0,)):
+    groups = kept_argument(1)
+
+    @kept_value(0)
+    def self_shape_1(self_: Any) -> Any:
+        return self_.shape[1]
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.channel_shuffle(grad, self.self_shape_1 // self.groups if self.self_shape_1 else self.groups),)
 
 
-# channel_shuffle(Tensor self, SymInt groups) -> Tensor
-def channel_shuffle_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, groups: int) -> Tensor:
-        result = below(self, groups)
-        node = ChannelShuffleBackward0()
-        node.edges = (self.edge,)
-        node.self_shape_1 = self.shape[1]
-        node.groups = groups
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
-channel_shuffle_out = refuse_recording("channel_shuffle", 0, 2)
+channel_shuffle_default = recorder(ChannelShuffleBackward0)
+channel_shuffle_out = out_recorder(ChannelShuffleBackward0)
 
 
 # block_diag(Tensor[] tensors) -> Tensor
-class BlockDiagBackward0(Recorded):
-    __slots__ = ("tensors_shapes",)
-    tensors_shapes: Any
+class BlockDiagBackward0(Recorded, operands=(0,)):
+    @kept_value(0)
+    def tensors_shapes(tensors: Any) -> Any:
+        return shapes_gradients.shapes_of(tensors)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return gradients_of(self, shapes_gradients.block_diag_backward(grad, self.tensors_shapes), len(self.edges))
 
 
-# block_diag(Tensor[] tensors) -> Tensor
-def block_diag_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(tensors: list[Tensor]) -> Tensor:
-        result = below(tensors)
-        node = BlockDiagBackward0()
-        node.edges = edges_of(tensors)
-        node.tensors_shapes = shapes_gradients.shapes_of(tensors)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
-block_diag_out = refuse_recording("block_diag", 0, 1)
+block_diag_default = recorder(BlockDiagBackward0)
+block_diag_out = out_recorder(BlockDiagBackward0)

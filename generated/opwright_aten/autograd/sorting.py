@@ -3,37 +3,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
     RecordedSeveral,
-    Saved,
-    Tensor,
-    edges_of,
+    kept_argument,
+    kept_shape,
     not_implemented,
-    record,
-    record_several,
-    records,
+    out_recorder,
+    recorder,
     refuse_recording,
-    save,
-    save_result,
+    saved_result,
+    saved_tensor,
     unpack,
 )
 from opwright_kernels.gradients import reductions as reductions_gradients
 
 
 # kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
-class KthvalueBackward0(Recorded):
-    __slots__ = ("dim", "indices", "keepdim", "self_shape")
-    dim: int
-    self_shape: Any
-    keepdim: bool
-    indices: Saved
-    saved = ("indices",)
+class KthvalueBackward0(Recorded, operands=(0,), results=(0,)):
+    dim = kept_argument(2)
+    self_shape = kept_shape(0)
+    keepdim = kept_argument(3)
+    indices = saved_result(1)
     formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -41,34 +36,14 @@ class KthvalueBackward0(Recorded):
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
 
-# kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
-@records(KthvalueBackward0, (0,), "dim = 2", "self_shape = shape(0)", "keepdim = 3", "indices = other(1)", output=0)
-def kthvalue_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, k, dim, keepdim)
-        node = KthvalueBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.self_shape = self.shape
-        node.keepdim = keepdim
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices)
-#     -> (Tensor(a!) values, Tensor(b!) indices)
-kthvalue_values = refuse_recording("kthvalue", 0, 4, 5)
+kthvalue_default = recorder(KthvalueBackward0)
+kthvalue_values = out_recorder(KthvalueBackward0)
 
 
 # median(Tensor self) -> Tensor
-class MedianBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class MedianBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("reductions_gradients.element_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -77,33 +52,16 @@ class MedianBackward0(Recorded):
         return (reductions_gradients.element_backward(grad, self_, result),)
 
 
-# median(Tensor self) -> Tensor
-@records(MedianBackward0, (0,), "self = save(0)", "result = result(0)")
-def median_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = MedianBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-median_out = refuse_recording("median", 0, 1)
+median_default = recorder(MedianBackward0)
+median_out = out_recorder(MedianBackward0)
 
 
 # median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-class MedianBackward1(Recorded):
-    __slots__ = ("dim", "indices", "keepdim", "self_shape")
-    dim: int
-    self_shape: Any
-    keepdim: bool
-    indices: Saved
-    saved = ("indices",)
+class MedianBackward1(Recorded, operands=(0,), results=(0,)):
+    dim = kept_argument(1)
+    self_shape = kept_shape(0)
+    keepdim = kept_argument(2)
+    indices = saved_result(1)
     formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -111,36 +69,16 @@ class MedianBackward1(Recorded):
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
 
-# median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-@records(MedianBackward1, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
-def median_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, dim, keepdim)
-        node = MedianBackward1()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.self_shape = self.shape
-        node.keepdim = keepdim
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
-#     (Tensor(a!) values, Tensor(b!) indices)
-median_dim_values = refuse_recording("median", 0, 3, 4)
+median_dim = recorder(MedianBackward1)
+median_dim_values = out_recorder(MedianBackward1)
 
 
 # mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
-class ModeBackward0(Recorded):
-    __slots__ = ("dim", "indices", "keepdim", "self_shape")
-    dim: int
-    self_shape: Any
-    keepdim: bool
-    indices: Saved
-    saved = ("indices",)
+class ModeBackward0(Recorded, operands=(0,), results=(0,)):
+    dim = kept_argument(1)
+    self_shape = kept_shape(0)
+    keepdim = kept_argument(2)
+    indices = saved_result(1)
     formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -148,34 +86,14 @@ class ModeBackward0(Recorded):
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
 
-# mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
-@records(ModeBackward0, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
-def mode_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, dim, keepdim)
-        node = ModeBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.self_shape = self.shape
-        node.keepdim = keepdim
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!)
-#     values, Tensor(b!) indices)
-mode_values = refuse_recording("mode", 0, 3, 4)
+mode_default = recorder(ModeBackward0)
+mode_values = out_recorder(ModeBackward0)
 
 
 # nanmedian(Tensor self) -> Tensor
-class NanmedianBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class NanmedianBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("reductions_gradients.element_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -184,33 +102,16 @@ class NanmedianBackward0(Recorded):
         return (reductions_gradients.element_backward(grad, self_, result),)
 
 
-# nanmedian(Tensor self) -> Tensor
-@records(NanmedianBackward0, (0,), "self = save(0)", "result = result(0)")
-def nanmedian_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = NanmedianBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-nanmedian_out = refuse_recording("nanmedian", 0, 1)
+nanmedian_default = recorder(NanmedianBackward0)
+nanmedian_out = out_recorder(NanmedianBackward0)
 
 
 # nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-class NanmedianBackward1(Recorded):
-    __slots__ = ("dim", "indices", "keepdim", "self_shape")
-    dim: int
-    self_shape: Any
-    keepdim: bool
-    indices: Saved
-    saved = ("indices",)
+class NanmedianBackward1(Recorded, operands=(0,), results=(0,)):
+    dim = kept_argument(1)
+    self_shape = kept_shape(0)
+    keepdim = kept_argument(2)
+    indices = saved_result(1)
     formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape, keepdim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -218,35 +119,15 @@ class NanmedianBackward1(Recorded):
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
 
-# nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-@records(NanmedianBackward1, (0,), "dim = 1", "self_shape = shape(0)", "keepdim = 2", "indices = other(1)", output=0)
-def nanmedian_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, dim, keepdim)
-        node = NanmedianBackward1()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.self_shape = self.shape
-        node.keepdim = keepdim
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
-#     (Tensor(a!) values, Tensor(b!) indices)
-nanmedian_dim_values = refuse_recording("nanmedian", 0, 3, 4)
+nanmedian_dim = recorder(NanmedianBackward1)
+nanmedian_dim_values = out_recorder(NanmedianBackward1)
 
 
 # sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-class SortBackward0(Recorded):
-    __slots__ = ("dim", "indices", "self_shape")
-    dim: int
-    self_shape: Any
-    indices: Saved
-    saved = ("indices",)
+class SortBackward0(Recorded, operands=(0,), results=(0,)):
+    dim = kept_argument(1)
+    self_shape = kept_shape(0)
+    indices = saved_result(1)
     formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -254,34 +135,15 @@ class SortBackward0(Recorded):
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape),)
 
 
-# sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-@records(SortBackward0, (0,), "dim = 1", "self_shape = shape(0)", "indices = other(1)", output=0)
-def sort_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, dim, descending)
-        node = SortBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.self_shape = self.shape
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) ->
-#     (Tensor(a!) values, Tensor(b!) indices)
-sort_values = refuse_recording("sort", 0, 3, 4)
+sort_default = recorder(SortBackward0)
+sort_values = out_recorder(SortBackward0)
 
 
 # sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-class SortBackward1(Recorded):
-    __slots__ = ("dim", "indices", "self_shape")
-    dim: int
-    self_shape: Any
-    indices: Saved
-    saved = ("indices",)
+class SortBackward1(Recorded, operands=(0,), results=(0,)):
+    dim = kept_argument(2)
+    self_shape = kept_shape(0)
+    indices = saved_result(1)
     formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -289,34 +151,15 @@ class SortBackward1(Recorded):
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape),)
 
 
-# sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-@records(SortBackward1, (0,), "dim = 2", "self_shape = shape(0)", "indices = other(1)", output=0)
-def sort_stable(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, stable: bool | None, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, stable, dim, descending)
-        node = SortBackward1()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.self_shape = self.shape
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, Tensor(b!)
-#     indices) -> (Tensor(a!) values, Tensor(b!) indices)
-sort_values_stable = refuse_recording("sort", 0, 4, 5)
+sort_stable = recorder(SortBackward1)
+sort_values_stable = out_recorder(SortBackward1)
 
 
 # topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
-class TopkBackward0(Recorded):
-    __slots__ = ("dim", "indices", "self_shape")
-    dim: int
-    self_shape: Any
-    indices: Saved
-    saved = ("indices",)
+class TopkBackward0(Recorded, operands=(0,), results=(0,)):
+    dim = kept_argument(2)
+    self_shape = kept_shape(0)
+    indices = saved_result(1)
     formulas = ("reductions_gradients.selected_backward(grad, dim, indices, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -324,180 +167,66 @@ class TopkBackward0(Recorded):
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape),)
 
 
-# topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
-@records(TopkBackward0, (0,), "dim = 2", "self_shape = shape(0)", "indices = other(1)", output=0)
-def topk_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
-        values, indices = below(self, k, dim, largest, sorted)
-        node = TopkBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.self_shape = self.shape
-        record(values, node)
-        node.indices = save(indices)
-        return values, indices
-
-    return kernel
-
-
-# topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values,
-#     Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
-topk_values = refuse_recording("topk", 0, 5, 6)
+topk_default = recorder(TopkBackward0)
+topk_values = out_recorder(TopkBackward0)
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-class BincountBackward0(Recorded):
-    __slots__ = ()
-
+class BincountBackward0(Recorded, operands=(1,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::bincount", "weights", "PyTorch has none; scatter_add of the weights has")
 
 
-# bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-@records(BincountBackward0, (1,))
-def bincount_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
-        if weights is None or weights.edge is None:
-            return below(self, weights, minlength)
-        result = below(self, weights, minlength)
-        node = BincountBackward0()
-        node.edges = (None if weights is None else weights.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
-bincount_out = refuse_recording("bincount", 1, 3)
+bincount_default = recorder(BincountBackward0)
+bincount_out = out_recorder(BincountBackward0)
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-class UniqueBackward0(Recorded):
-    __slots__ = ()
-
+class UniqueBackward0(Recorded, operands=(0,), results=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::_unique", "self", "which elements are equal decides which one stays")
 
 
-# _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-@records(UniqueBackward0, (0,), output=0)
-def _unique_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
-        result0, result1 = below(self, sorted, return_inverse)
-        node = UniqueBackward0()
-        node.edges = (self.edge,)
-        record(result0, node)
-        return result0, result1
-
-    return kernel
-
-
-# _unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
-#     (Tensor(a!), Tensor(b!))
-_unique_out = refuse_recording("_unique", 0, 3, 4)
+_unique_default = recorder(UniqueBackward0)
+_unique_out = out_recorder(UniqueBackward0)
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
-class Unique2Backward0(Recorded):
-    __slots__ = ()
-
+class Unique2Backward0(Recorded, operands=(0,), results=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::_unique2", "self", "which elements are equal decides which one stays")
 
 
-# _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
-#     Tensor)
-@records(Unique2Backward0, (0,), output=0)
-def _unique2_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
-        result0, result1, result2 = below(self, sorted, return_inverse, return_counts)
-        node = Unique2Backward0()
-        node.edges = (self.edge,)
-        record(result0, node)
-        return result0, result1, result2
-
-    return kernel
-
-
-# _unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!)
-#     out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-_unique2_out = refuse_recording("_unique2", 0, 4, 5, 6)
+_unique2_default = recorder(Unique2Backward0)
+_unique2_out = out_recorder(Unique2Backward0)
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
-class UniqueDimBackward0(Recorded):
-    __slots__ = ()
-
+class UniqueDimBackward0(Recorded, operands=(0,), results=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::unique_dim", "self", "which elements are equal decides which one stays")
 
 
-# unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
-#     (Tensor, Tensor, Tensor)
-@records(UniqueDimBackward0, (0,), output=0)
-def unique_dim_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        dim: int,
-        sorted: bool,
-        return_inverse: bool,
-        return_counts: bool,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        result0, result1, result2 = below(self, dim, sorted, return_inverse, return_counts)
-        node = UniqueDimBackward0()
-        node.edges = (self.edge,)
-        record(result0, node)
-        return result0, result1, result2
-
-    return kernel
-
-
-# unique_dim.out(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-unique_dim_out = refuse_recording("unique_dim", 0, 5, 6, 7)
+unique_dim_default = recorder(UniqueDimBackward0)
+unique_dim_out = out_recorder(UniqueDimBackward0)
 
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
-class UniqueConsecutiveBackward0(Recorded):
-    __slots__ = ()
-
+class UniqueConsecutiveBackward0(Recorded, operands=(0,), results=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::unique_consecutive", "self", "which elements are equal decides which one stays")
 
 
-# unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
-#     Tensor, Tensor)
-@records(UniqueConsecutiveBackward0, (0,), output=0)
-def unique_consecutive_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        return_inverse: bool,
-        return_counts: bool,
-        dim: int | None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        result0, result1, result2 = below(self, return_inverse, return_counts, dim)
-        node = UniqueConsecutiveBackward0()
-        node.edges = (self.edge,)
-        record(result0, node)
-        return result0, result1, result2
-
-    return kernel
-
-
-# unique_consecutive.out(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-unique_consecutive_out = refuse_recording("unique_consecutive", 0, 4, 5, 6)
+unique_consecutive_default = recorder(UniqueConsecutiveBackward0)
+unique_consecutive_out = out_recorder(UniqueConsecutiveBackward0)
 
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
-class UniqueDimConsecutiveBackward0(Recorded):
-    __slots__ = ()
-
+class UniqueDimConsecutiveBackward0(Recorded, operands=(0,), results=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented(
             "aten::unique_dim_consecutive",
@@ -506,30 +235,13 @@ class UniqueDimConsecutiveBackward0(Recorded):
         )
 
 
-# unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
-#     Tensor, Tensor)
-@records(UniqueDimConsecutiveBackward0, (0,), output=0)
-def unique_dim_consecutive_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
-        result0, result1, result2 = below(self, dim, return_inverse, return_counts)
-        node = UniqueDimConsecutiveBackward0()
-        node.edges = (self.edge,)
-        record(result0, node)
-        return result0, result1, result2
-
-    return kernel
-
-
-# unique_dim_consecutive.out(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-unique_dim_consecutive_out = refuse_recording("unique_dim_consecutive", 0, 4, 5, 6)
+unique_dim_consecutive_default = recorder(UniqueDimConsecutiveBackward0)
+unique_dim_consecutive_out = out_recorder(UniqueDimConsecutiveBackward0)
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
 #     Tensor bin_edges)
-class HistogramBackward0(RecordedSeveral):
-    __slots__ = ()
-
+class HistogramBackward0(RecordedSeveral, operands=(0, 1, 2), results=(0, 1)):
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, bins_edge, weight_edge = self.edges if edges is None else edges
         grad_self: Any = None
@@ -556,29 +268,13 @@ class HistogramBackward0(RecordedSeveral):
         return grad_self, grad_bins, grad_weight
 
 
-# histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
-#     Tensor bin_edges)
-def histogram_bins_tensor(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, bins: Tensor, weight: Tensor | None, density: bool) -> tuple[Tensor, Tensor]:
-        hist, bin_edges = below(self, bins, weight, density)
-        node = HistogramBackward0()
-        node.edges = (self.edge, bins.edge, None if weight is None else weight.edge)
-        record_several((hist, bin_edges), node)
-        return hist, bin_edges
-
-    return kernel
-
-
-# histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist,
-#     Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
-histogram_bins_tensor_out = refuse_recording("histogram", 0, 1, 2, 4, 5)
+histogram_bins_tensor = recorder(HistogramBackward0)
+histogram_bins_tensor_out = out_recorder(HistogramBackward0)
 
 
 # histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
 #     (Tensor hist, Tensor bin_edges)
-class HistogramBackward1(RecordedSeveral):
-    __slots__ = ()
-
+class HistogramBackward1(RecordedSeveral, operands=(0, 3), results=(0, 1)):
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, weight_edge = self.edges if edges is None else edges
         grad_self: Any = None
@@ -598,35 +294,13 @@ class HistogramBackward1(RecordedSeveral):
         return grad_self, grad_weight
 
 
-# histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
-#     (Tensor hist, Tensor bin_edges)
-def histogram_bin_ct(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        bins: int,
-        range: list[float] | None,
-        weight: Tensor | None,
-        density: bool,
-    ) -> tuple[Tensor, Tensor]:
-        hist, bin_edges = below(self, bins, range, weight, density)
-        node = HistogramBackward1()
-        node.edges = (self.edge, None if weight is None else weight.edge)
-        record_several((hist, bin_edges), node)
-        return hist, bin_edges
-
-    return kernel
-
-
-# histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False,
-#     Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
-histogram_bin_ct_out = refuse_recording("histogram", 0, 3, 5, 6)
+histogram_bin_ct = recorder(HistogramBackward1)
+histogram_bin_ct_out = out_recorder(HistogramBackward1)
 
 
 # _histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False)
 #     -> Tensor[]
-class HistogramddBinEdgesBackward0(RecordedSeveral):
-    __slots__ = ()
-
+class HistogramddBinEdgesBackward0(RecordedSeveral, operands=(0, 3)):
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, weight_edge = self.edges if edges is None else edges
         grad_self: Any = None
@@ -646,35 +320,13 @@ class HistogramddBinEdgesBackward0(RecordedSeveral):
         return grad_self, grad_weight
 
 
-# _histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False)
-#     -> Tensor[]
-def _histogramdd_bin_edges_default(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        bins: list[int],
-        range: list[float] | None,
-        weight: Tensor | None,
-        density: bool,
-    ) -> list[Tensor]:
-        results = below(self, bins, range, weight, density)
-        node = HistogramddBinEdgesBackward0()
-        node.edges = (self.edge, None if weight is None else weight.edge)
-        record_several(results, node)
-        return results
-
-    return kernel
-
-
-# _histogramdd_bin_edges.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
-#     density=False, Tensor(a!)[] out) -> ()
-_histogramdd_bin_edges_out = refuse_recording("_histogramdd_bin_edges", 0, 3, 5)
+_histogramdd_bin_edges_default = recorder(HistogramddBinEdgesBackward0)
+_histogramdd_bin_edges_out = out_recorder(HistogramddBinEdgesBackward0)
 
 
 # _histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
 #     density=False) -> Tensor
-class HistogramddFromBinCtsBackward0(Recorded):
-    __slots__ = ()
-
+class HistogramddFromBinCtsBackward0(Recorded, operands=(0, 3)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, weight_edge = self.edges if edges is None else edges
         grad_self: Any = None
@@ -694,35 +346,12 @@ class HistogramddFromBinCtsBackward0(Recorded):
         return grad_self, grad_weight
 
 
-# _histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
-#     density=False) -> Tensor
-@records(HistogramddFromBinCtsBackward0, (0, 3))
-def _histogramdd_from_bin_cts_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        bins: list[int],
-        range: list[float] | None,
-        weight: Tensor | None,
-        density: bool,
-    ) -> Tensor:
-        result = below(self, bins, range, weight, density)
-        node = HistogramddFromBinCtsBackward0()
-        node.edges = (self.edge, None if weight is None else weight.edge)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _histogramdd_from_bin_cts.out(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool
-#     density=False, Tensor(a!) out) -> Tensor(a!)
-_histogramdd_from_bin_cts_out = refuse_recording("_histogramdd_from_bin_cts", 0, 3, 5)
+_histogramdd_from_bin_cts_default = recorder(HistogramddFromBinCtsBackward0)
+_histogramdd_from_bin_cts_out = out_recorder(HistogramddFromBinCtsBackward0)
 
 
 # _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
-class HistogramddFromBinTensorsBackward0(Recorded):
-    __slots__ = ()
-
+class HistogramddFromBinTensorsBackward0(Recorded, operands=(0, 1, 2)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, *bins_edges, weight_edge = self.edges if edges is None else edges
         grad_self: Any = None
@@ -749,21 +378,8 @@ class HistogramddFromBinTensorsBackward0(Recorded):
         return grad_self, *grad_bins, grad_weight
 
 
-# _histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor
-def _histogramdd_from_bin_tensors_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, bins: list[Tensor], weight: Tensor | None, density: bool) -> Tensor:
-        result = below(self, bins, weight, density)
-        node = HistogramddFromBinTensorsBackward0()
-        node.edges = (self.edge, *edges_of(bins), None if weight is None else weight.edge)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _histogramdd_from_bin_tensors.out(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False,
-#     Tensor(a!) out) -> Tensor(a!)
-_histogramdd_from_bin_tensors_out = refuse_recording("_histogramdd_from_bin_tensors", 0, 1, 2, 4)
+_histogramdd_from_bin_tensors_default = recorder(HistogramddFromBinTensorsBackward0)
+_histogramdd_from_bin_tensors_out = out_recorder(HistogramddFromBinTensorsBackward0)
 
 
 # msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

@@ -4,25 +4,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
-    Saved,
-    Tensor,
-    check_inplace,
     conjugate_of,
+    inplace_recorder,
+    kept_argument,
     not_implemented,
-    rebase_history,
-    record,
-    records,
-    refuse_recording,
-    save,
-    save_original,
-    save_result,
+    out_recorder,
+    recorder,
+    saved_result,
+    saved_tensor,
     unpack,
 )
 from opwright_kernels.gradients import pointwise as pointwise_gradients
@@ -31,10 +26,8 @@ from .. import ops
 
 
 # digamma(Tensor self) -> Tensor
-class DigammaBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class DigammaBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * ops.polygamma(1, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -42,168 +35,56 @@ class DigammaBackward0(Recorded):
         return (grad * ops.polygamma(1, self_),)
 
 
-# digamma(Tensor self) -> Tensor
-@records(DigammaBackward0, (0,), "self = save(0)")
-def digamma_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = DigammaBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# digamma_(Tensor(a!) self) -> Tensor(a!)
-def digamma_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = DigammaBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-digamma_out = refuse_recording("digamma", 0, 1)
+digamma_default = recorder(DigammaBackward0)
+digamma_ = inplace_recorder(DigammaBackward0)
+digamma_out = out_recorder(DigammaBackward0)
 
 
 # erf(Tensor self) -> Tensor
-class ErfBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class ErfBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * (-self_ * self_).exp() * (2 / math.pi**0.5),)
 
 
-# erf(Tensor self) -> Tensor
-@records(ErfBackward0, (0,), "self = save(0)")
-def erf_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ErfBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# erf_(Tensor(a!) self) -> Tensor(a!)
-def erf_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ErfBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-erf_out = refuse_recording("erf", 0, 1)
+erf_default = recorder(ErfBackward0)
+erf_ = inplace_recorder(ErfBackward0)
+erf_out = out_recorder(ErfBackward0)
 
 
 # erfc(Tensor self) -> Tensor
-class ErfcBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class ErfcBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * (-self_ * self_).exp() * (-2 / math.pi**0.5),)
 
 
-# erfc(Tensor self) -> Tensor
-@records(ErfcBackward0, (0,), "self = save(0)")
-def erfc_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ErfcBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# erfc_(Tensor(a!) self) -> Tensor(a!)
-def erfc_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ErfcBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-erfc_out = refuse_recording("erfc", 0, 1)
+erfc_default = recorder(ErfcBackward0)
+erfc_ = inplace_recorder(ErfcBackward0)
+erfc_out = out_recorder(ErfcBackward0)
 
 
 # erfinv(Tensor self) -> Tensor
-class ErfinvBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class ErfinvBackward0(Recorded, operands=(0,)):
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * (result * result).exp() * (math.pi**0.5 / 2),)
 
 
-# erfinv(Tensor self) -> Tensor
-@records(ErfinvBackward0, (0,), "result = result(0)")
-def erfinv_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ErfinvBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# erfinv_(Tensor(a!) self) -> Tensor(a!)
-def erfinv_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ErfinvBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-erfinv_out = refuse_recording("erfinv", 0, 1)
+erfinv_default = recorder(ErfinvBackward0)
+erfinv_ = inplace_recorder(ErfinvBackward0)
+erfinv_out = out_recorder(ErfinvBackward0)
 
 
 # i0(Tensor self) -> Tensor
-class I0Backward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class I0Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * ops.special_i1(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -211,42 +92,14 @@ class I0Backward0(Recorded):
         return (grad * ops.special_i1(self_),)
 
 
-# i0(Tensor self) -> Tensor
-@records(I0Backward0, (0,), "self = save(0)")
-def i0_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = I0Backward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# i0_(Tensor(a!) self) -> Tensor(a!)
-def i0_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = I0Backward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-i0_out = refuse_recording("i0", 0, 1)
+i0_default = recorder(I0Backward0)
+i0_ = inplace_recorder(I0Backward0)
+i0_out = out_recorder(I0Backward0)
 
 
 # lgamma(Tensor self) -> Tensor
-class LgammaBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class LgammaBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * ops.digamma(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -254,43 +107,15 @@ class LgammaBackward0(Recorded):
         return (grad * ops.digamma(self_),)
 
 
-# lgamma(Tensor self) -> Tensor
-@records(LgammaBackward0, (0,), "self = save(0)")
-def lgamma_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = LgammaBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# lgamma_(Tensor(a!) self) -> Tensor(a!)
-def lgamma_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = LgammaBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-lgamma_out = refuse_recording("lgamma", 0, 1)
+lgamma_default = recorder(LgammaBackward0)
+lgamma_ = inplace_recorder(LgammaBackward0)
+lgamma_out = out_recorder(LgammaBackward0)
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
-class LogitBackward0(Recorded):
-    __slots__ = ("eps", "self")
-    self: Saved
-    eps: float | None
-    saved = ("self",)
+class LogitBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    eps = kept_argument(1)
     formulas = ("pointwise_gradients.logit_backward(grad, self, eps)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -298,45 +123,15 @@ class LogitBackward0(Recorded):
         return (pointwise_gradients.logit_backward(grad, self_, self.eps),)
 
 
-# logit(Tensor self, float? eps=None) -> Tensor
-@records(LogitBackward0, (0,), "self = save(0)", "eps = 1")
-def logit_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, eps: float | None) -> Tensor:
-        result = below(self, eps)
-        node = LogitBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.eps = eps
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
-def logit_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, eps: float | None) -> Tensor:
-        check_inplace(self)
-        node = LogitBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.eps = eps
-        rebase_history(below(self, eps), node)
-        return self
-
-    return kernel
-
-
-# logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
-logit_out = refuse_recording("logit", 0, 2)
+logit_default = recorder(LogitBackward0)
+logit_ = inplace_recorder(LogitBackward0)
+logit_out = out_recorder(LogitBackward0)
 
 
 # polygamma(int n, Tensor self) -> Tensor
-class PolygammaBackward0(Recorded):
-    __slots__ = ("n", "self")
-    n: int
-    self: Saved
-    saved = ("self",)
+class PolygammaBackward0(Recorded, operands=(1,)):
+    n = kept_argument(0)
+    self = saved_tensor(1)
     formulas = ("grad * ops.polygamma(n + 1, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -344,31 +139,14 @@ class PolygammaBackward0(Recorded):
         return (grad * ops.polygamma(self.n + 1, self_),)
 
 
-# polygamma(int n, Tensor self) -> Tensor
-@records(PolygammaBackward0, (1,), "n = 0", "self = save(1)")
-def polygamma_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(n: int, self: Tensor) -> Tensor:
-        result = below(n, self)
-        node = PolygammaBackward0()
-        node.edges = (self.edge,)
-        node.n = n
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-polygamma_out = refuse_recording("polygamma", 1, 2)
+polygamma_default = recorder(PolygammaBackward0)
+polygamma_out = out_recorder(PolygammaBackward0)
 
 
 # polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
-class PolygammaBackward1(Recorded):
-    __slots__ = ("n", "self")
-    n: int
-    self: Saved
-    saved = ("self",)
+class PolygammaBackward1(Recorded, operands=(0,)):
+    n = kept_argument(1)
+    self = saved_tensor(0)
     formulas = ("grad * ops.polygamma(n + 1, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -376,25 +154,12 @@ class PolygammaBackward1(Recorded):
         return (grad * ops.polygamma(self.n + 1, self_),)
 
 
-# polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
-def polygamma_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, n: int) -> Tensor:
-        check_inplace(self)
-        node = PolygammaBackward1()
-        node.edges = (self.edge,)
-        node.n = n
-        node.self = save_original(self)
-        rebase_history(below(self, n), node)
-        return self
-
-    return kernel
+polygamma_ = inplace_recorder(PolygammaBackward1)
 
 
 # sinc(Tensor self) -> Tensor
-class SincBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class SincBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * pointwise_gradients.sinc_derivative(self).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -402,42 +167,14 @@ class SincBackward0(Recorded):
         return (grad * conjugate_of(pointwise_gradients.sinc_derivative(self_)),)
 
 
-# sinc(Tensor self) -> Tensor
-@records(SincBackward0, (0,), "self = save(0)")
-def sinc_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SincBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# sinc_(Tensor(a!) self) -> Tensor(a!)
-def sinc_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = SincBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-sinc_out = refuse_recording("sinc", 0, 1)
+sinc_default = recorder(SincBackward0)
+sinc_ = inplace_recorder(SincBackward0)
+sinc_out = out_recorder(SincBackward0)
 
 
 # special_entr(Tensor self) -> Tensor
-class SpecialEntrBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class SpecialEntrBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * (-self.log() - 1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -445,30 +182,14 @@ class SpecialEntrBackward0(Recorded):
         return (grad * (-self_.log() - 1),)
 
 
-# special_entr(Tensor self) -> Tensor
-@records(SpecialEntrBackward0, (0,), "self = save(0)")
-def special_entr_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SpecialEntrBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-special_entr_out = refuse_recording("special_entr", 0, 1)
+special_entr_default = recorder(SpecialEntrBackward0)
+special_entr_out = out_recorder(SpecialEntrBackward0)
 
 
 # special_erfcx(Tensor self) -> Tensor
-class SpecialErfcxBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class SpecialErfcxBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -476,31 +197,14 @@ class SpecialErfcxBackward0(Recorded):
         return (grad * (2 * self_ * result - 2 / math.pi**0.5),)
 
 
-# special_erfcx(Tensor self) -> Tensor
-@records(SpecialErfcxBackward0, (0,), "self = save(0)", "result = result(0)")
-def special_erfcx_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SpecialErfcxBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-special_erfcx_out = refuse_recording("special_erfcx", 0, 1)
+special_erfcx_default = recorder(SpecialErfcxBackward0)
+special_erfcx_out = out_recorder(SpecialErfcxBackward0)
 
 
 # special_i0e(Tensor self) -> Tensor
-class SpecialI0EBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class SpecialI0EBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("grad * (ops.special_i1e(self) - self.sgn() * result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -509,31 +213,14 @@ class SpecialI0EBackward0(Recorded):
         return (grad * (ops.special_i1e(self_) - self_.sgn() * result),)
 
 
-# special_i0e(Tensor self) -> Tensor
-@records(SpecialI0EBackward0, (0,), "self = save(0)", "result = result(0)")
-def special_i0e_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SpecialI0EBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-special_i0e_out = refuse_recording("special_i0e", 0, 1)
+special_i0e_default = recorder(SpecialI0EBackward0)
+special_i0e_out = out_recorder(SpecialI0EBackward0)
 
 
 # special_i1(Tensor self) -> Tensor
-class SpecialI1Backward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class SpecialI1Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("grad * pointwise_gradients.i1_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -542,31 +229,14 @@ class SpecialI1Backward0(Recorded):
         return (grad * pointwise_gradients.i1_derivative(self_, result),)
 
 
-# special_i1(Tensor self) -> Tensor
-@records(SpecialI1Backward0, (0,), "self = save(0)", "result = result(0)")
-def special_i1_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SpecialI1Backward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-special_i1_out = refuse_recording("special_i1", 0, 1)
+special_i1_default = recorder(SpecialI1Backward0)
+special_i1_out = out_recorder(SpecialI1Backward0)
 
 
 # special_i1e(Tensor self) -> Tensor
-class SpecialI1EBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class SpecialI1EBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("grad * pointwise_gradients.i1e_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -575,30 +245,13 @@ class SpecialI1EBackward0(Recorded):
         return (grad * pointwise_gradients.i1e_derivative(self_, result),)
 
 
-# special_i1e(Tensor self) -> Tensor
-@records(SpecialI1EBackward0, (0,), "self = save(0)", "result = result(0)")
-def special_i1e_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SpecialI1EBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-special_i1e_out = refuse_recording("special_i1e", 0, 1)
+special_i1e_default = recorder(SpecialI1EBackward0)
+special_i1e_out = out_recorder(SpecialI1EBackward0)
 
 
 # special_log_ndtr(Tensor self) -> Tensor
-class SpecialLogNdtrBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class SpecialLogNdtrBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad / ops.special_erfcx(self * -0.7071067811865476) * 0.7978845608028654",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -606,59 +259,27 @@ class SpecialLogNdtrBackward0(Recorded):
         return (grad / ops.special_erfcx(self_ * -0.7071067811865476) * 0.7978845608028654,)
 
 
-# special_log_ndtr(Tensor self) -> Tensor
-@records(SpecialLogNdtrBackward0, (0,), "self = save(0)")
-def special_log_ndtr_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SpecialLogNdtrBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-special_log_ndtr_out = refuse_recording("special_log_ndtr", 0, 1)
+special_log_ndtr_default = recorder(SpecialLogNdtrBackward0)
+special_log_ndtr_out = out_recorder(SpecialLogNdtrBackward0)
 
 
 # special_ndtri(Tensor self) -> Tensor
-class SpecialNdtriBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class SpecialNdtriBackward0(Recorded, operands=(0,)):
+    result = saved_result()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * (result * result * 0.5).exp() * (2 * math.pi) ** 0.5,)
 
 
-# special_ndtri(Tensor self) -> Tensor
-@records(SpecialNdtriBackward0, (0,), "result = result(0)")
-def special_ndtri_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SpecialNdtriBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-special_ndtri_out = refuse_recording("special_ndtri", 0, 1)
+special_ndtri_default = recorder(SpecialNdtriBackward0)
+special_ndtri_out = out_recorder(SpecialNdtriBackward0)
 
 
 # special_xlog1py(Tensor self, Tensor other) -> Tensor
-class SpecialXlog1PyBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class SpecialXlog1PyBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    other = saved_tensor(1)
     formulas = ("", "grad * self / (other + 1)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -676,31 +297,14 @@ class SpecialXlog1PyBackward0(Recorded):
         return grad_self, grad_other
 
 
-# special_xlog1py(Tensor self, Tensor other) -> Tensor
-@records(SpecialXlog1PyBackward0, (0, 1), "self = save(0)", "other = save(1)")
-def special_xlog1py_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = SpecialXlog1PyBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self)
-        node.other = save(other)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-special_xlog1py_out = refuse_recording("special_xlog1py", 0, 1, 2)
+special_xlog1py_default = recorder(SpecialXlog1PyBackward0)
+special_xlog1py_out = out_recorder(SpecialXlog1PyBackward0)
 
 
 # special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
-class SpecialXlog1PyBackward1(Recorded):
-    __slots__ = ("other", "self")
-    self: Any
-    other: Saved
-    saved = ("other",)
+class SpecialXlog1PyBackward1(Recorded, operands=(1,)):
+    self = kept_argument(0)
+    other = saved_tensor(1)
     formulas = ("grad * self / (other + 1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -708,31 +312,14 @@ class SpecialXlog1PyBackward1(Recorded):
         return (grad * self.self / (other + 1),)
 
 
-# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
-@records(SpecialXlog1PyBackward1, (1,), "self = 0", "other = save(1)")
-def special_xlog1py_self_scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Any, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = SpecialXlog1PyBackward1()
-        node.edges = (other.edge,)
-        node.self = self
-        node.other = save(other)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-special_xlog1py_self_scalar_out = refuse_recording("special_xlog1py", 1, 2)
+special_xlog1py_self_scalar = recorder(SpecialXlog1PyBackward1)
+special_xlog1py_self_scalar_out = out_recorder(SpecialXlog1PyBackward1)
 
 
 # special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
-class SpecialXlog1PyBackward2(Recorded):
-    __slots__ = ("other", "self")
-    other: Any
-    self: Saved
-    saved = ("self",)
+class SpecialXlog1PyBackward2(Recorded, operands=(0,)):
+    other = kept_argument(1)
+    self = saved_tensor(0)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -743,31 +330,14 @@ class SpecialXlog1PyBackward2(Recorded):
         )
 
 
-# special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
-@records(SpecialXlog1PyBackward2, (0,), "other = 1", "self = save(0)")
-def special_xlog1py_other_scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        result = below(self, other)
-        node = SpecialXlog1PyBackward2()
-        node.edges = (self.edge,)
-        node.other = other
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-special_xlog1py_other_scalar_out = refuse_recording("special_xlog1py", 0, 2)
+special_xlog1py_other_scalar = recorder(SpecialXlog1PyBackward2)
+special_xlog1py_other_scalar_out = out_recorder(SpecialXlog1PyBackward2)
 
 
 # igamma(Tensor self, Tensor other) -> Tensor
-class IgammaBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class IgammaBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0, needed_by=(1,))
+    other = saved_tensor(1, needed_by=(1,))
     formulas = ("", "grad * ops.exp((self + -1) * ops.log(other) - other - ops.lgamma(self))")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -787,45 +357,15 @@ class IgammaBackward0(Recorded):
         return grad_self, grad_other
 
 
-# igamma(Tensor self, Tensor other) -> Tensor
-@records(IgammaBackward0, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
-def igamma_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = IgammaBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self) if other.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def igamma_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = IgammaBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save_original(self) if other.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-igamma_out = refuse_recording("igamma", 0, 1, 2)
+igamma_default = recorder(IgammaBackward0)
+igamma_ = inplace_recorder(IgammaBackward0)
+igamma_out = out_recorder(IgammaBackward0)
 
 
 # igammac(Tensor self, Tensor other) -> Tensor
-class IgammacBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class IgammacBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0, needed_by=(1,))
+    other = saved_tensor(1, needed_by=(1,))
     formulas = ("", "-grad * ops.exp((self + -1) * ops.log(other) - other - ops.lgamma(self))")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -845,45 +385,15 @@ class IgammacBackward0(Recorded):
         return grad_self, grad_other
 
 
-# igammac(Tensor self, Tensor other) -> Tensor
-@records(IgammacBackward0, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
-def igammac_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = IgammacBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self) if other.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def igammac_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = IgammacBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save_original(self) if other.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-igammac_out = refuse_recording("igammac", 0, 1, 2)
+igammac_default = recorder(IgammacBackward0)
+igammac_ = inplace_recorder(IgammacBackward0)
+igammac_out = out_recorder(IgammacBackward0)
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
-class SpecialZetaBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class SpecialZetaBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0, needed_by=(1,))
+    other = saved_tensor(1, needed_by=(1,))
     formulas = ("", "grad * -self * ops.special_zeta(self + 1, other)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -903,31 +413,14 @@ class SpecialZetaBackward0(Recorded):
         return grad_self, grad_other
 
 
-# special_zeta(Tensor self, Tensor other) -> Tensor
-@records(SpecialZetaBackward0, (0, 1), "self = save(0) for 1", "other = save(1) for 1")
-def special_zeta_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = SpecialZetaBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self) if other.edge is not None else None
-        node.other = save(other) if other.edge is not None else None
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-special_zeta_out = refuse_recording("special_zeta", 0, 1, 2)
+special_zeta_default = recorder(SpecialZetaBackward0)
+special_zeta_out = out_recorder(SpecialZetaBackward0)
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
-class SpecialZetaBackward1(Recorded):
-    __slots__ = ("other", "self")
-    self: Any
-    other: Saved
-    saved = ("other",)
+class SpecialZetaBackward1(Recorded, operands=(1,)):
+    self = kept_argument(0)
+    other = saved_tensor(1)
     formulas = ("grad * -self * ops.special_zeta(self + 1, other)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -935,29 +428,12 @@ class SpecialZetaBackward1(Recorded):
         return (grad * -self.self * ops.special_zeta(self.self + 1, other),)
 
 
-# special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
-@records(SpecialZetaBackward1, (1,), "self = 0", "other = save(1)")
-def special_zeta_self_scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Any, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = SpecialZetaBackward1()
-        node.edges = (other.edge,)
-        node.self = self
-        node.other = save(other)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-special_zeta_self_scalar_out = refuse_recording("special_zeta", 1, 2)
+special_zeta_self_scalar = recorder(SpecialZetaBackward1)
+special_zeta_self_scalar_out = out_recorder(SpecialZetaBackward1)
 
 
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
-class SpecialZetaBackward2(Recorded):
-    __slots__ = ()
-
+class SpecialZetaBackward2(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented(
             "aten::special_zeta.other_scalar",
@@ -966,29 +442,14 @@ class SpecialZetaBackward2(Recorded):
         )
 
 
-# special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
-@records(SpecialZetaBackward2, (0,))
-def special_zeta_other_scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        result = below(self, other)
-        node = SpecialZetaBackward2()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-special_zeta_other_scalar_out = refuse_recording("special_zeta", 0, 2)
+special_zeta_other_scalar = recorder(SpecialZetaBackward2)
+special_zeta_other_scalar_out = out_recorder(SpecialZetaBackward2)
 
 
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor
-class XlogyBackward0(Recorded):
-    __slots__ = ("other", "self")
-    self: Saved
-    other: Saved
-    saved = ("self", "other")
+class XlogyBackward0(Recorded, operands=(0, 1)):
+    self = saved_tensor(0)
+    other = saved_tensor(1)
     formulas = ("", "grad * self / other")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1006,45 +467,15 @@ class XlogyBackward0(Recorded):
         return grad_self, grad_other
 
 
-# xlogy.Tensor(Tensor self, Tensor other) -> Tensor
-@records(XlogyBackward0, (0, 1), "self = save(0)", "other = save(1)")
-def xlogy_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = XlogyBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save(self)
-        node.other = save(other)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def xlogy__Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = XlogyBackward0()
-        node.edges = (self.edge, other.edge)
-        node.self = save_original(self)
-        node.other = save(other)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-xlogy_OutTensor = refuse_recording("xlogy", 0, 1, 2)
+xlogy_Tensor = recorder(XlogyBackward0)
+xlogy__Tensor = inplace_recorder(XlogyBackward0)
+xlogy_OutTensor = out_recorder(XlogyBackward0)
 
 
 # xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
-class XlogyBackward1(Recorded):
-    __slots__ = ("other", "self")
-    self: Any
-    other: Saved
-    saved = ("other",)
+class XlogyBackward1(Recorded, operands=(1,)):
+    self = kept_argument(0)
+    other = saved_tensor(1)
     formulas = ("grad * self / other",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1052,31 +483,14 @@ class XlogyBackward1(Recorded):
         return (grad * self.self / other,)
 
 
-# xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
-@records(XlogyBackward1, (1,), "self = 0", "other = save(1)")
-def xlogy_Scalar_Self(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Any, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = XlogyBackward1()
-        node.edges = (other.edge,)
-        node.self = self
-        node.other = save(other)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-xlogy_OutScalar_Self = refuse_recording("xlogy", 1, 2)
+xlogy_Scalar_Self = recorder(XlogyBackward1)
+xlogy_OutScalar_Self = out_recorder(XlogyBackward1)
 
 
 # xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor
-class XlogyBackward2(Recorded):
-    __slots__ = ("other", "self")
-    other: Any
-    self: Saved
-    saved = ("self",)
+class XlogyBackward2(Recorded, operands=(0,)):
+    other = kept_argument(1)
+    self = saved_tensor(0)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
@@ -1087,44 +501,14 @@ class XlogyBackward2(Recorded):
         )
 
 
-# xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor
-@records(XlogyBackward2, (0,), "other = 1", "self = save(0)")
-def xlogy_Scalar_Other(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        result = below(self, other)
-        node = XlogyBackward2()
-        node.edges = (self.edge,)
-        node.other = other
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def xlogy__Scalar_Other(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        check_inplace(self)
-        node = XlogyBackward2()
-        node.edges = (self.edge,)
-        node.other = other
-        node.self = save_original(self)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-xlogy_OutScalar_Other = refuse_recording("xlogy", 0, 2)
+xlogy_Scalar_Other = recorder(XlogyBackward2)
+xlogy__Scalar_Other = inplace_recorder(XlogyBackward2)
+xlogy_OutScalar_Other = out_recorder(XlogyBackward2)
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor
-class SpecialModifiedBesselI0Backward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class SpecialModifiedBesselI0Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * ops.special_modified_bessel_i1(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1132,30 +516,14 @@ class SpecialModifiedBesselI0Backward0(Recorded):
         return (grad * ops.special_modified_bessel_i1(self_),)
 
 
-# special_modified_bessel_i0(Tensor self) -> Tensor
-@records(SpecialModifiedBesselI0Backward0, (0,), "self = save(0)")
-def special_modified_bessel_i0_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SpecialModifiedBesselI0Backward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-special_modified_bessel_i0_out = refuse_recording("special_modified_bessel_i0", 0, 1)
+special_modified_bessel_i0_default = recorder(SpecialModifiedBesselI0Backward0)
+special_modified_bessel_i0_out = out_recorder(SpecialModifiedBesselI0Backward0)
 
 
 # special_modified_bessel_i1(Tensor self) -> Tensor
-class SpecialModifiedBesselI1Backward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class SpecialModifiedBesselI1Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("grad * pointwise_gradients.i1_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1164,20 +532,5 @@ class SpecialModifiedBesselI1Backward0(Recorded):
         return (grad * pointwise_gradients.i1_derivative(self_, result),)
 
 
-# special_modified_bessel_i1(Tensor self) -> Tensor
-@records(SpecialModifiedBesselI1Backward0, (0,), "self = save(0)", "result = result(0)")
-def special_modified_bessel_i1_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SpecialModifiedBesselI1Backward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-special_modified_bessel_i1_out = refuse_recording("special_modified_bessel_i1", 0, 1)
+special_modified_bessel_i1_default = recorder(SpecialModifiedBesselI1Backward0)
+special_modified_bessel_i1_out = out_recorder(SpecialModifiedBesselI1Backward0)

@@ -3,108 +3,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from opwright.abi import Edge, Kernel, Recorded, Tensor, record, records, refuse_recording
+from opwright.abi import Edge, Recorded, kept_argument, kept_shape, out_recorder, recorder, refuse_recording
 from opwright_kernels.gradients import spectra as spectra_gradients
 
 from .. import ops
 
 
 # _fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor
-class FftR2CBackward0(Recorded):
-    __slots__ = ("dim", "normalization", "onesided", "self_shape")
-    dim: list[int]
-    normalization: int
-    onesided: bool
-    self_shape: Any
+class FftR2CBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
+    normalization = kept_argument(2)
+    onesided = kept_argument(3)
+    self_shape = kept_shape(0)
     formulas = ("spectra_gradients.fft_r2c_backward(grad, dim, normalization, onesided, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (spectra_gradients.fft_r2c_backward(grad, self.dim, self.normalization, self.onesided, self.self_shape),)
 
 
-# _fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor
-@records(FftR2CBackward0, (0,), "dim = 1", "normalization = 2", "onesided = 3", "self_shape = shape(0)")
-def _fft_r2c_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int], normalization: int, onesided: bool) -> Tensor:
-        result = below(self, dim, normalization, onesided)
-        node = FftR2CBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.normalization = normalization
-        node.onesided = onesided
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _fft_r2c.out(Tensor self, int[] dim, int normalization, bool onesided, *, Tensor(a!) out) -> Tensor(a!)
-_fft_r2c_out = refuse_recording("_fft_r2c", 0, 4)
+_fft_r2c_default = recorder(FftR2CBackward0)
+_fft_r2c_out = out_recorder(FftR2CBackward0)
 
 
 # _fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor
-class FftC2RBackward0(Recorded):
-    __slots__ = ("dim", "normalization")
-    dim: list[int]
-    normalization: int
+class FftC2RBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
+    normalization = kept_argument(2)
     formulas = ("spectra_gradients.fft_c2r_backward(grad, dim, normalization)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (spectra_gradients.fft_c2r_backward(grad, self.dim, self.normalization),)
 
 
-# _fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor
-@records(FftC2RBackward0, (0,), "dim = 1", "normalization = 2")
-def _fft_c2r_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int], normalization: int, last_dim_size: int) -> Tensor:
-        result = below(self, dim, normalization, last_dim_size)
-        node = FftC2RBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.normalization = normalization
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _fft_c2r.out(Tensor self, int[] dim, int normalization, SymInt last_dim_size, *, Tensor(a!) out) -> Tensor(a!)
-_fft_c2r_out = refuse_recording("_fft_c2r", 0, 4)
+_fft_c2r_default = recorder(FftC2RBackward0)
+_fft_c2r_out = out_recorder(FftC2RBackward0)
 
 
 # _fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor
-class FftC2CBackward0(Recorded):
-    __slots__ = ("dim", "forward", "normalization")
-    dim: list[int]
-    normalization: int
-    forward: bool
+class FftC2CBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
+    normalization = kept_argument(2)
+    forward = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops._fft_c2c(grad, self.dim, self.normalization, not self.forward),)
 
 
-# _fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor
-@records(FftC2CBackward0, (0,), "dim = 1", "normalization = 2", "forward = 3")
-def _fft_c2c_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int], normalization: int, forward: bool) -> Tensor:
-        result = below(self, dim, normalization, forward)
-        node = FftC2CBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        node.normalization = normalization
-        node.forward = forward
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _fft_c2c.out(Tensor self, SymInt[] dim, int normalization, bool forward, *, Tensor(a!) out) -> Tensor(a!)
-_fft_c2c_out = refuse_recording("_fft_c2c", 0, 4)
+_fft_c2c_default = recorder(FftC2CBackward0)
+_fft_c2c_out = out_recorder(FftC2CBackward0)
 
 
 # fft_fft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)

@@ -4,28 +4,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from numpy import ndarray
-
 from opwright.abi import (
-    GRAD,
     Edge,
-    Kernel,
     Recorded,
-    Saved,
-    Tensor,
-    check_inplace,
     conjugate_of,
-    next_sequence,
-    rebase_history,
-    record,
-    records,
+    inplace_recorder,
+    kept_argument,
+    out_recorder,
+    recorder,
     refuse_recording,
-    save,
-    save_original,
-    save_result,
+    saved_result,
+    saved_tensor,
     unpack,
 )
 from opwright_kernels.gradients import nn as nn_gradients
@@ -35,10 +27,8 @@ from .. import ops
 
 
 # abs(Tensor self) -> Tensor
-class AbsBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class AbsBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * self.sgn()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -46,51 +36,14 @@ class AbsBackward0(Recorded):
         return (grad * self_.sgn(),)
 
 
-# abs(Tensor self) -> Tensor
-@records(AbsBackward0, (0,), "self = save(0)")
-def abs_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AbsBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# abs_(Tensor(a!) self) -> Tensor(a!)
-def abs_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = AbsBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-abs_out = refuse_recording("abs", 0, 1)
+abs_default = recorder(AbsBackward0)
+abs_ = inplace_recorder(AbsBackward0)
+abs_out = out_recorder(AbsBackward0)
 
 
 # acos(Tensor self) -> Tensor
-class AcosBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class AcosBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * -(1 - self * self).rsqrt().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -98,51 +51,14 @@ class AcosBackward0(Recorded):
         return (grad * -conjugate_of((1 - self_ * self_).rsqrt()),)
 
 
-# acos(Tensor self) -> Tensor
-@records(AcosBackward0, (0,), "self = save(0)")
-def acos_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AcosBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# acos_(Tensor(a!) self) -> Tensor(a!)
-def acos_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = AcosBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-acos_out = refuse_recording("acos", 0, 1)
+acos_default = recorder(AcosBackward0)
+acos_ = inplace_recorder(AcosBackward0)
+acos_out = out_recorder(AcosBackward0)
 
 
 # acosh(Tensor self) -> Tensor
-class AcoshBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class AcoshBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * pointwise_gradients.acosh_derivative(self).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -150,51 +66,14 @@ class AcoshBackward0(Recorded):
         return (grad * conjugate_of(pointwise_gradients.acosh_derivative(self_)),)
 
 
-# acosh(Tensor self) -> Tensor
-@records(AcoshBackward0, (0,), "self = save(0)")
-def acosh_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AcoshBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# acosh_(Tensor(a!) self) -> Tensor(a!)
-def acosh_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = AcoshBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-acosh_out = refuse_recording("acosh", 0, 1)
+acosh_default = recorder(AcoshBackward0)
+acosh_ = inplace_recorder(AcoshBackward0)
+acosh_out = out_recorder(AcoshBackward0)
 
 
 # angle(Tensor self) -> Tensor
-class AngleBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class AngleBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("pointwise_gradients.angle_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -202,29 +81,13 @@ class AngleBackward0(Recorded):
         return (pointwise_gradients.angle_backward(grad, self_),)
 
 
-# angle(Tensor self) -> Tensor
-@records(AngleBackward0, (0,), "self = save(0)")
-def angle_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AngleBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-angle_out = refuse_recording("angle", 0, 1)
+angle_default = recorder(AngleBackward0)
+angle_out = out_recorder(AngleBackward0)
 
 
 # asin(Tensor self) -> Tensor
-class AsinBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class AsinBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * (1 - self * self).rsqrt().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -232,51 +95,14 @@ class AsinBackward0(Recorded):
         return (grad * conjugate_of((1 - self_ * self_).rsqrt()),)
 
 
-# asin(Tensor self) -> Tensor
-@records(AsinBackward0, (0,), "self = save(0)")
-def asin_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AsinBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# asin_(Tensor(a!) self) -> Tensor(a!)
-def asin_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = AsinBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-asin_out = refuse_recording("asin", 0, 1)
+asin_default = recorder(AsinBackward0)
+asin_ = inplace_recorder(AsinBackward0)
+asin_out = out_recorder(AsinBackward0)
 
 
 # asinh(Tensor self) -> Tensor
-class AsinhBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class AsinhBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * (self * self + 1).rsqrt().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -284,51 +110,14 @@ class AsinhBackward0(Recorded):
         return (grad * conjugate_of((self_ * self_ + 1).rsqrt()),)
 
 
-# asinh(Tensor self) -> Tensor
-@records(AsinhBackward0, (0,), "self = save(0)")
-def asinh_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AsinhBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# asinh_(Tensor(a!) self) -> Tensor(a!)
-def asinh_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = AsinhBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-asinh_out = refuse_recording("asinh", 0, 1)
+asinh_default = recorder(AsinhBackward0)
+asinh_ = inplace_recorder(AsinhBackward0)
+asinh_out = out_recorder(AsinhBackward0)
 
 
 # atan(Tensor self) -> Tensor
-class AtanBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class AtanBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad / (self * self + 1).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -336,51 +125,14 @@ class AtanBackward0(Recorded):
         return (grad / conjugate_of(self_ * self_ + 1),)
 
 
-# atan(Tensor self) -> Tensor
-@records(AtanBackward0, (0,), "self = save(0)")
-def atan_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AtanBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# atan_(Tensor(a!) self) -> Tensor(a!)
-def atan_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = AtanBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-atan_out = refuse_recording("atan", 0, 1)
+atan_default = recorder(AtanBackward0)
+atan_ = inplace_recorder(AtanBackward0)
+atan_out = out_recorder(AtanBackward0)
 
 
 # atanh(Tensor self) -> Tensor
-class AtanhBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class AtanhBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad / (1 - self * self).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -388,149 +140,51 @@ class AtanhBackward0(Recorded):
         return (grad / conjugate_of(1 - self_ * self_),)
 
 
-# atanh(Tensor self) -> Tensor
-@records(AtanhBackward0, (0,), "self = save(0)")
-def atanh_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AtanhBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# atanh_(Tensor(a!) self) -> Tensor(a!)
-def atanh_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = AtanhBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-atanh_out = refuse_recording("atanh", 0, 1)
+atanh_default = recorder(AtanhBackward0)
+atanh_ = inplace_recorder(AtanhBackward0)
+atanh_out = out_recorder(AtanhBackward0)
 
 
 # ceil(Tensor self) -> Tensor
-class CeilBackward0(Recorded):
-    __slots__ = ()
+class CeilBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# ceil(Tensor self) -> Tensor
-@records(CeilBackward0, (0,))
-def ceil_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = CeilBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# ceil_(Tensor(a!) self) -> Tensor(a!)
-def ceil_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = CeilBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-ceil_out = refuse_recording("ceil", 0, 1)
+ceil_default = recorder(CeilBackward0)
+ceil_ = inplace_recorder(CeilBackward0)
+ceil_out = out_recorder(CeilBackward0)
 
 
 # _conj_physical(Tensor self) -> Tensor
-class ConjPhysicalBackward0(Recorded):
-    __slots__ = ()
+class ConjPhysicalBackward0(Recorded, operands=(0,)):
     formulas = ("grad.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (conjugate_of(grad),)
 
 
-# _conj_physical(Tensor self) -> Tensor
-@records(ConjPhysicalBackward0, (0,))
-def _conj_physical_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ConjPhysicalBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-_conj_physical_out = refuse_recording("_conj_physical", 0, 1)
+_conj_physical_default = recorder(ConjPhysicalBackward0)
+_conj_physical_out = out_recorder(ConjPhysicalBackward0)
 
 
 # conj_physical_(Tensor(a!) self) -> Tensor(a!)
-class ConjPhysicalBackward1(Recorded):
-    __slots__ = ()
+class ConjPhysicalBackward1(Recorded, operands=(0,)):
     formulas = ("grad.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (conjugate_of(grad),)
 
 
-# conj_physical_(Tensor(a!) self) -> Tensor(a!)
-def conj_physical_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ConjPhysicalBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-conj_physical_out = refuse_recording("conj_physical", 0, 1)
+conj_physical_ = inplace_recorder(ConjPhysicalBackward1)
+conj_physical_out = out_recorder(ConjPhysicalBackward1)
 
 
 # cos(Tensor self) -> Tensor
-class CosBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class CosBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * -self.sin().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -538,51 +192,14 @@ class CosBackward0(Recorded):
         return (grad * -conjugate_of(self_.sin()),)
 
 
-# cos(Tensor self) -> Tensor
-@records(CosBackward0, (0,), "self = save(0)")
-def cos_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = CosBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# cos_(Tensor(a!) self) -> Tensor(a!)
-def cos_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = CosBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-cos_out = refuse_recording("cos", 0, 1)
+cos_default = recorder(CosBackward0)
+cos_ = inplace_recorder(CosBackward0)
+cos_out = out_recorder(CosBackward0)
 
 
 # cosh(Tensor self) -> Tensor
-class CoshBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class CoshBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * self.sinh().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -590,98 +207,27 @@ class CoshBackward0(Recorded):
         return (grad * conjugate_of(self_.sinh()),)
 
 
-# cosh(Tensor self) -> Tensor
-@records(CoshBackward0, (0,), "self = save(0)")
-def cosh_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = CoshBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# cosh_(Tensor(a!) self) -> Tensor(a!)
-def cosh_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = CoshBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-cosh_out = refuse_recording("cosh", 0, 1)
+cosh_default = recorder(CoshBackward0)
+cosh_ = inplace_recorder(CoshBackward0)
+cosh_out = out_recorder(CoshBackward0)
 
 
 # deg2rad(Tensor self) -> Tensor
-class Deg2RadBackward0(Recorded):
-    __slots__ = ()
+class Deg2RadBackward0(Recorded, operands=(0,)):
     formulas = ("grad * (math.pi / 180)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * (math.pi / 180),)
 
 
-# deg2rad(Tensor self) -> Tensor
-@records(Deg2RadBackward0, (0,))
-def deg2rad_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = Deg2RadBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# deg2rad_(Tensor(a!) self) -> Tensor(a!)
-def deg2rad_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = Deg2RadBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-deg2rad_out = refuse_recording("deg2rad", 0, 1)
+deg2rad_default = recorder(Deg2RadBackward0)
+deg2rad_ = inplace_recorder(Deg2RadBackward0)
+deg2rad_out = out_recorder(Deg2RadBackward0)
 
 
 # exp(Tensor self) -> Tensor
-class ExpBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class ExpBackward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("grad * result.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -689,51 +235,14 @@ class ExpBackward0(Recorded):
         return (grad * conjugate_of(result),)
 
 
-# exp(Tensor self) -> Tensor
-@records(ExpBackward0, (0,), "result = result(0)")
-def exp_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ExpBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# exp_(Tensor(a!) self) -> Tensor(a!)
-def exp_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ExpBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-exp_out = refuse_recording("exp", 0, 1)
+exp_default = recorder(ExpBackward0)
+exp_ = inplace_recorder(ExpBackward0)
+exp_out = out_recorder(ExpBackward0)
 
 
 # exp2(Tensor self) -> Tensor
-class Exp2Backward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class Exp2Backward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("grad * result.conj() * 0.6931471805599453",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -741,42 +250,14 @@ class Exp2Backward0(Recorded):
         return (grad * conjugate_of(result) * 0.6931471805599453,)
 
 
-# exp2(Tensor self) -> Tensor
-@records(Exp2Backward0, (0,), "result = result(0)")
-def exp2_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = Exp2Backward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# exp2_(Tensor(a!) self) -> Tensor(a!)
-def exp2_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = Exp2Backward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-exp2_out = refuse_recording("exp2", 0, 1)
+exp2_default = recorder(Exp2Backward0)
+exp2_ = inplace_recorder(Exp2Backward0)
+exp2_out = out_recorder(Exp2Backward0)
 
 
 # expm1(Tensor self) -> Tensor
-class Expm1Backward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class Expm1Backward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("grad * (result.conj() + 1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -784,136 +265,40 @@ class Expm1Backward0(Recorded):
         return (grad * (conjugate_of(result) + 1),)
 
 
-# expm1(Tensor self) -> Tensor
-@records(Expm1Backward0, (0,), "result = result(0)")
-def expm1_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = Expm1Backward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# expm1_(Tensor(a!) self) -> Tensor(a!)
-def expm1_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = Expm1Backward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-expm1_out = refuse_recording("expm1", 0, 1)
+expm1_default = recorder(Expm1Backward0)
+expm1_ = inplace_recorder(Expm1Backward0)
+expm1_out = out_recorder(Expm1Backward0)
 
 
 # floor(Tensor self) -> Tensor
-class FloorBackward0(Recorded):
-    __slots__ = ()
+class FloorBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# floor(Tensor self) -> Tensor
-@records(FloorBackward0, (0,))
-def floor_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = FloorBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# floor_(Tensor(a!) self) -> Tensor(a!)
-def floor_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = FloorBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-floor_out = refuse_recording("floor", 0, 1)
+floor_default = recorder(FloorBackward0)
+floor_ = inplace_recorder(FloorBackward0)
+floor_out = out_recorder(FloorBackward0)
 
 
 # frac(Tensor self) -> Tensor
-class FracBackward0(Recorded):
-    __slots__ = ()
+class FracBackward0(Recorded, operands=(0,)):
     formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# frac(Tensor self) -> Tensor
-@records(FracBackward0, (0,))
-def frac_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = FracBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# frac_(Tensor(a!) self) -> Tensor(a!)
-def frac_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = FracBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-frac_out = refuse_recording("frac", 0, 1)
+frac_default = recorder(FracBackward0)
+frac_ = inplace_recorder(FracBackward0)
+frac_out = out_recorder(FracBackward0)
 
 
 # log(Tensor self) -> Tensor
-class LogBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class LogBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad / self.conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -921,51 +306,14 @@ class LogBackward0(Recorded):
         return (grad / conjugate_of(self_),)
 
 
-# log(Tensor self) -> Tensor
-@records(LogBackward0, (0,), "self = save(0)")
-def log_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = LogBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# log_(Tensor(a!) self) -> Tensor(a!)
-def log_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = LogBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-log_out = refuse_recording("log", 0, 1)
+log_default = recorder(LogBackward0)
+log_ = inplace_recorder(LogBackward0)
+log_out = out_recorder(LogBackward0)
 
 
 # log10(Tensor self) -> Tensor
-class Log10Backward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class Log10Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad / (self.conj() * 2.302585092994046)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -973,51 +321,14 @@ class Log10Backward0(Recorded):
         return (grad / (conjugate_of(self_) * 2.302585092994046),)
 
 
-# log10(Tensor self) -> Tensor
-@records(Log10Backward0, (0,), "self = save(0)")
-def log10_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = Log10Backward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# log10_(Tensor(a!) self) -> Tensor(a!)
-def log10_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = Log10Backward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-log10_out = refuse_recording("log10", 0, 1)
+log10_default = recorder(Log10Backward0)
+log10_ = inplace_recorder(Log10Backward0)
+log10_out = out_recorder(Log10Backward0)
 
 
 # log1p(Tensor self) -> Tensor
-class Log1PBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class Log1PBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad / (self + 1).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1025,51 +336,14 @@ class Log1PBackward0(Recorded):
         return (grad / conjugate_of(self_ + 1),)
 
 
-# log1p(Tensor self) -> Tensor
-@records(Log1PBackward0, (0,), "self = save(0)")
-def log1p_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = Log1PBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# log1p_(Tensor(a!) self) -> Tensor(a!)
-def log1p_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = Log1PBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-log1p_out = refuse_recording("log1p", 0, 1)
+log1p_default = recorder(Log1PBackward0)
+log1p_ = inplace_recorder(Log1PBackward0)
+log1p_out = out_recorder(Log1PBackward0)
 
 
 # log2(Tensor self) -> Tensor
-class Log2Backward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class Log2Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad / (self.conj() * 0.6931471805599453)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1077,51 +351,14 @@ class Log2Backward0(Recorded):
         return (grad / (conjugate_of(self_) * 0.6931471805599453),)
 
 
-# log2(Tensor self) -> Tensor
-@records(Log2Backward0, (0,), "self = save(0)")
-def log2_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = Log2Backward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# log2_(Tensor(a!) self) -> Tensor(a!)
-def log2_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = Log2Backward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-log2_out = refuse_recording("log2", 0, 1)
+log2_default = recorder(Log2Backward0)
+log2_ = inplace_recorder(Log2Backward0)
+log2_out = out_recorder(Log2Backward0)
 
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
-class NanToNumBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class NanToNumBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("ops.pointwise._where(ops.isfinite(self), grad, ops.zeros_like(grad))",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1129,136 +366,40 @@ class NanToNumBackward0(Recorded):
         return (ops.pointwise._where(ops.isfinite(self_), grad, ops.zeros_like(grad)),)
 
 
-# nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
-@records(NanToNumBackward0, (0,), "self = save(0)")
-def nan_to_num_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-        result = below(self, nan, posinf, neginf)
-        node = NanToNumBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)
-def nan_to_num_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-        check_inplace(self)
-        node = NanToNumBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self, nan, posinf, neginf), node)
-        return self
-
-    return kernel
-
-
-# nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)
-nan_to_num_out = refuse_recording("nan_to_num", 0, 4)
+nan_to_num_default = recorder(NanToNumBackward0)
+nan_to_num_ = inplace_recorder(NanToNumBackward0)
+nan_to_num_out = out_recorder(NanToNumBackward0)
 
 
 # neg(Tensor self) -> Tensor
-class NegBackward0(Recorded):
-    __slots__ = ()
+class NegBackward0(Recorded, operands=(0,)):
     formulas = ("-grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (-grad,)
 
 
-# neg(Tensor self) -> Tensor
-@records(NegBackward0, (0,))
-def neg_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = NegBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# neg_(Tensor(a!) self) -> Tensor(a!)
-def neg_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = NegBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-neg_out = refuse_recording("neg", 0, 1)
+neg_default = recorder(NegBackward0)
+neg_ = inplace_recorder(NegBackward0)
+neg_out = out_recorder(NegBackward0)
 
 
 # rad2deg(Tensor self) -> Tensor
-class Rad2DegBackward0(Recorded):
-    __slots__ = ()
+class Rad2DegBackward0(Recorded, operands=(0,)):
     formulas = ("grad * (180 / math.pi)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * (180 / math.pi),)
 
 
-# rad2deg(Tensor self) -> Tensor
-@records(Rad2DegBackward0, (0,))
-def rad2deg_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = Rad2DegBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# rad2deg_(Tensor(a!) self) -> Tensor(a!)
-def rad2deg_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = Rad2DegBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-rad2deg_out = refuse_recording("rad2deg", 0, 1)
+rad2deg_default = recorder(Rad2DegBackward0)
+rad2deg_ = inplace_recorder(Rad2DegBackward0)
+rad2deg_out = out_recorder(Rad2DegBackward0)
 
 
 # reciprocal(Tensor self) -> Tensor
-class ReciprocalBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class ReciprocalBackward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("-grad * (result * result).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1266,127 +407,40 @@ class ReciprocalBackward0(Recorded):
         return (-grad * conjugate_of(result * result),)
 
 
-# reciprocal(Tensor self) -> Tensor
-@records(ReciprocalBackward0, (0,), "result = result(0)")
-def reciprocal_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ReciprocalBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# reciprocal_(Tensor(a!) self) -> Tensor(a!)
-def reciprocal_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ReciprocalBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-reciprocal_out = refuse_recording("reciprocal", 0, 1)
+reciprocal_default = recorder(ReciprocalBackward0)
+reciprocal_ = inplace_recorder(ReciprocalBackward0)
+reciprocal_out = out_recorder(ReciprocalBackward0)
 
 
 # round(Tensor self) -> Tensor
-class RoundBackward0(Recorded):
-    __slots__ = ()
+class RoundBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# round(Tensor self) -> Tensor
-@records(RoundBackward0, (0,))
-def round_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = RoundBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# round_(Tensor(a!) self) -> Tensor(a!)
-def round__default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = RoundBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-round_out = refuse_recording("round", 0, 1)
+round_default = recorder(RoundBackward0)
+round__default = inplace_recorder(RoundBackward0)
+round_out = out_recorder(RoundBackward0)
 
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
-class RoundBackward1(Recorded):
-    __slots__ = ()
+class RoundBackward1(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# round.decimals(Tensor self, *, int decimals) -> Tensor
-@records(RoundBackward1, (0,))
-def round_decimals(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, decimals: int) -> Tensor:
-        result = below(self, decimals)
-        node = RoundBackward1()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)
-def round__decimals(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, decimals: int) -> Tensor:
-        check_inplace(self)
-        node = RoundBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, decimals), node)
-        return self
-
-    return kernel
-
-
-# round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
-round_decimals_out = refuse_recording("round", 0, 2)
+round_decimals = recorder(RoundBackward1)
+round__decimals = inplace_recorder(RoundBackward1)
+round_decimals_out = out_recorder(RoundBackward1)
 
 
 # rsqrt(Tensor self) -> Tensor
-class RsqrtBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class RsqrtBackward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("-0.5 * grad * (result * result * result).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1394,43 +448,15 @@ class RsqrtBackward0(Recorded):
         return (-0.5 * grad * conjugate_of(result * result * result),)
 
 
-# rsqrt(Tensor self) -> Tensor
-@records(RsqrtBackward0, (0,), "result = result(0)")
-def rsqrt_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = RsqrtBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# rsqrt_(Tensor(a!) self) -> Tensor(a!)
-def rsqrt_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = RsqrtBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-rsqrt_out = refuse_recording("rsqrt", 0, 1)
+rsqrt_default = recorder(RsqrtBackward0)
+rsqrt_ = inplace_recorder(RsqrtBackward0)
+rsqrt_out = out_recorder(RsqrtBackward0)
 
 
 # sgn(Tensor self) -> Tensor
-class SgnBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
+class SgnBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
     formulas = ("pointwise_gradients.sgn_backward(grad, self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1439,44 +465,14 @@ class SgnBackward0(Recorded):
         return (pointwise_gradients.sgn_backward(grad, self_, result),)
 
 
-# sgn(Tensor self) -> Tensor
-@records(SgnBackward0, (0,), "self = save(0)", "result = result(0)")
-def sgn_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SgnBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# sgn_(Tensor(a!) self) -> Tensor(a!)
-def sgn_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = SgnBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-sgn_out = refuse_recording("sgn", 0, 1)
+sgn_default = recorder(SgnBackward0)
+sgn_ = inplace_recorder(SgnBackward0)
+sgn_out = out_recorder(SgnBackward0)
 
 
 # sigmoid(Tensor self) -> Tensor
-class SigmoidBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class SigmoidBackward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("grad * (result * (1 - result)).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1484,80 +480,27 @@ class SigmoidBackward0(Recorded):
         return (grad * conjugate_of(result * (1 - result)),)
 
 
-# sigmoid(Tensor self) -> Tensor
-@records(SigmoidBackward0, (0,), "result = result(0)")
-def sigmoid_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SigmoidBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# sigmoid_(Tensor(a!) self) -> Tensor(a!)
-def sigmoid_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = SigmoidBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-sigmoid_out = refuse_recording("sigmoid", 0, 1)
+sigmoid_default = recorder(SigmoidBackward0)
+sigmoid_ = inplace_recorder(SigmoidBackward0)
+sigmoid_out = out_recorder(SigmoidBackward0)
 
 
 # sign(Tensor self) -> Tensor
-class SignBackward0(Recorded):
-    __slots__ = ()
+class SignBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# sign(Tensor self) -> Tensor
-@records(SignBackward0, (0,))
-def sign_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SignBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# sign_(Tensor(a!) self) -> Tensor(a!)
-def sign_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = SignBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-sign_out = refuse_recording("sign", 0, 1)
+sign_default = recorder(SignBackward0)
+sign_ = inplace_recorder(SignBackward0)
+sign_out = out_recorder(SignBackward0)
 
 
 # sin(Tensor self) -> Tensor
-class SinBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class SinBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * self.cos().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1565,51 +508,14 @@ class SinBackward0(Recorded):
         return (grad * conjugate_of(self_.cos()),)
 
 
-# sin(Tensor self) -> Tensor
-@records(SinBackward0, (0,), "self = save(0)")
-def sin_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SinBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# sin_(Tensor(a!) self) -> Tensor(a!)
-def sin_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = SinBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-sin_out = refuse_recording("sin", 0, 1)
+sin_default = recorder(SinBackward0)
+sin_ = inplace_recorder(SinBackward0)
+sin_out = out_recorder(SinBackward0)
 
 
 # sinh(Tensor self) -> Tensor
-class SinhBackward0(Recorded):
-    __slots__ = ("self",)
-    self: Saved
-    saved = ("self",)
+class SinhBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     formulas = ("grad * self.cosh().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1617,51 +523,14 @@ class SinhBackward0(Recorded):
         return (grad * conjugate_of(self_.cosh()),)
 
 
-# sinh(Tensor self) -> Tensor
-@records(SinhBackward0, (0,), "self = save(0)")
-def sinh_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SinhBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# sinh_(Tensor(a!) self) -> Tensor(a!)
-def sinh_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = SinhBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-sinh_out = refuse_recording("sinh", 0, 1)
+sinh_default = recorder(SinhBackward0)
+sinh_ = inplace_recorder(SinhBackward0)
+sinh_out = out_recorder(SinhBackward0)
 
 
 # sqrt(Tensor self) -> Tensor
-class SqrtBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class SqrtBackward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("grad / (2 * result.conj())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1669,51 +538,14 @@ class SqrtBackward0(Recorded):
         return (grad / (2 * conjugate_of(result)),)
 
 
-# sqrt(Tensor self) -> Tensor
-@records(SqrtBackward0, (0,), "result = result(0)")
-def sqrt_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SqrtBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# sqrt_(Tensor(a!) self) -> Tensor(a!)
-def sqrt_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = SqrtBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-sqrt_out = refuse_recording("sqrt", 0, 1)
+sqrt_default = recorder(SqrtBackward0)
+sqrt_ = inplace_recorder(SqrtBackward0)
+sqrt_out = out_recorder(SqrtBackward0)
 
 
 # tan(Tensor self) -> Tensor
-class TanBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class TanBackward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("grad * (1 + result * result).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1721,51 +553,14 @@ class TanBackward0(Recorded):
         return (grad * conjugate_of(1 + result * result),)
 
 
-# tan(Tensor self) -> Tensor
-@records(TanBackward0, (0,), "result = result(0)")
-def tan_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = TanBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# tan_(Tensor(a!) self) -> Tensor(a!)
-def tan_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = TanBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-tan_out = refuse_recording("tan", 0, 1)
+tan_default = recorder(TanBackward0)
+tan_ = inplace_recorder(TanBackward0)
+tan_out = out_recorder(TanBackward0)
 
 
 # tanh(Tensor self) -> Tensor
-class TanhBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class TanhBackward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("grad * (1 - result * result).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1773,126 +568,40 @@ class TanhBackward0(Recorded):
         return (grad * conjugate_of(1 - result * result),)
 
 
-# tanh(Tensor self) -> Tensor
-@records(TanhBackward0, (0,), "result = result(0)")
-def tanh_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = TanhBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# tanh_(Tensor(a!) self) -> Tensor(a!)
-def tanh_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = TanhBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-tanh_out = refuse_recording("tanh", 0, 1)
+tanh_default = recorder(TanhBackward0)
+tanh_ = inplace_recorder(TanhBackward0)
+tanh_out = out_recorder(TanhBackward0)
 
 
 # trunc(Tensor self) -> Tensor
-class TruncBackward0(Recorded):
-    __slots__ = ()
+class TruncBackward0(Recorded, operands=(0,)):
     formulas = ("ops.zeros_like(grad)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
-# trunc(Tensor self) -> Tensor
-@records(TruncBackward0, (0,))
-def trunc_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = TruncBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# trunc_(Tensor(a!) self) -> Tensor(a!)
-def trunc_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = TruncBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        return self
-
-    return kernel
-
-
-# trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-trunc_out = refuse_recording("trunc", 0, 1)
+trunc_default = recorder(TruncBackward0)
+trunc_ = inplace_recorder(TruncBackward0)
+trunc_out = out_recorder(TruncBackward0)
 
 
 # complex(Tensor real, Tensor imag) -> Tensor
-class ComplexBackward0(Recorded):
-    __slots__ = ()
-
+class ComplexBackward0(Recorded, operands=(0, 1)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         real_edge, imag_edge = self.edges if edges is None else edges
         return (None if real_edge is None else grad.real, None if imag_edge is None else grad.imag)
 
 
-# complex(Tensor real, Tensor imag) -> Tensor
-@records(ComplexBackward0, (0, 1))
-def complex_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(real: Tensor, imag: Tensor) -> Tensor:
-        result = below(real, imag)
-        node = ComplexBackward0()
-        node.edges = (real.edge, imag.edge)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)
-complex_out = refuse_recording("complex", 0, 1, 2)
+complex_default = recorder(ComplexBackward0)
+complex_out = out_recorder(ComplexBackward0)
 
 
 # polar(Tensor abs, Tensor angle) -> Tensor
-class PolarBackward0(Recorded):
-    __slots__ = ("abs", "angle", "result")
-    abs: Saved
-    angle: Saved
-    result: Saved
-    saved = ("abs", "angle", "result")
+class PolarBackward0(Recorded, operands=(0, 1)):
+    abs = saved_tensor(0, needed_by=(0,))
+    angle = saved_tensor(1, needed_by=(0,))
+    result = saved_result()
     formulas = ("ops.real(grad.conj() * ops.polar(ops.ones_like(abs), angle))", "ops.imag(grad * result.conj())")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1909,32 +618,14 @@ class PolarBackward0(Recorded):
         return grad_abs, grad_angle
 
 
-# polar(Tensor abs, Tensor angle) -> Tensor
-@records(PolarBackward0, (0, 1), "abs = save(0) for 0", "angle = save(1) for 0", "result = result(0)")
-def polar_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(abs: Tensor, angle: Tensor) -> Tensor:
-        result = below(abs, angle)
-        node = PolarBackward0()
-        node.edges = (abs.edge, angle.edge)
-        node.abs = save(abs) if abs.edge is not None else None
-        node.angle = save(angle) if abs.edge is not None else None
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)
-polar_out = refuse_recording("polar", 0, 1, 2)
+polar_default = recorder(PolarBackward0)
+polar_out = out_recorder(PolarBackward0)
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
-class GeluBackward0(Recorded):
-    __slots__ = ("approximate", "self")
-    self: Saved
-    approximate: str
-    saved = ("self",)
+class GeluBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    approximate = kept_argument(1)
     formulas = ("nn_gradients.gelu_backward(grad, self, approximate)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1942,44 +633,14 @@ class GeluBackward0(Recorded):
         return (nn_gradients.gelu_backward(grad, self_, self.approximate),)
 
 
-# gelu(Tensor self, *, str approximate='none') -> Tensor
-@records(GeluBackward0, (0,), "self = save(0)", "approximate = 1")
-def gelu_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, approximate: str) -> Tensor:
-        result = below(self, approximate)
-        node = GeluBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.approximate = approximate
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
-def gelu_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, approximate: str) -> Tensor:
-        check_inplace(self)
-        node = GeluBackward0()
-        node.edges = (self.edge,)
-        node.self = save_original(self)
-        node.approximate = approximate
-        rebase_history(below(self, approximate), node)
-        return self
-
-    return kernel
-
-
-# gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
-gelu_out = refuse_recording("gelu", 0, 2)
+gelu_default = recorder(GeluBackward0)
+gelu_ = inplace_recorder(GeluBackward0)
+gelu_out = out_recorder(GeluBackward0)
 
 
 # relu(Tensor self) -> Tensor
-class ReluBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class ReluBackward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("ops.threshold_backward(grad, result, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -1987,65 +648,22 @@ class ReluBackward0(Recorded):
         return (ops.threshold_backward(grad, result, 0),)
 
 
-# relu(Tensor self) -> Tensor
-@records(ReluBackward0, (0,), "result = result(0)")
-def relu_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ReluBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# relu_(Tensor(a!) self) -> Tensor(a!)
-def relu_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ReluBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
-
-
-# relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-relu_out = refuse_recording("relu", 0, 1)
+relu_default = recorder(ReluBackward0)
+relu_ = inplace_recorder(ReluBackward0)
+relu_out = out_recorder(ReluBackward0)
 
 
 # frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
-class FrexpBackward0(Recorded):
-    __slots__ = ("exponent",)
-    exponent: Saved
-    saved = ("exponent",)
+class FrexpBackward0(Recorded, operands=(0,), results=(0,)):
+    exponent = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         exponent = unpack(self.exponent, self)
         return (grad * ops.exp2(-exponent.to(grad.dtype)),)
 
 
-# frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
-@records(FrexpBackward0, (0,), "exponent = other(1)", output=0)
-def frexp_Tensor(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor) -> tuple[Tensor, Tensor]:
-        mantissa, exponent = below(self)
-        node = FrexpBackward0()
-        node.edges = (self.edge,)
-        record(mantissa, node)
-        node.exponent = save(exponent)
-        return mantissa, exponent
-
-    return kernel
-
-
-# frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
-#     exponent)
-frexp_Tensor_out = refuse_recording("frexp", 0, 1, 2)
+frexp_Tensor = recorder(FrexpBackward0)
+frexp_Tensor_out = out_recorder(FrexpBackward0)
 
 
 # conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
-    Saved,
-    Tensor,
     gradients_of,
-    record,
-    records,
-    refuse_recording,
-    save,
+    kept_argument,
+    kept_shape,
+    out_recorder,
+    recorder,
+    saved_tensor,
     unpack,
 )
 from opwright_kernels.gradients import grids as grids_gradients
@@ -26,74 +24,39 @@ from .. import ops
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
-class UpsampleNearest1DBackward0(Recorded):
-    __slots__ = ("scales", "self_shape")
-    self_shape: Any
-    scales: float | None
+class UpsampleNearest1DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    scales = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.upsample_nearest_backward(grad, self.self_shape, [self.scales]),)
 
 
-# upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
-@records(UpsampleNearest1DBackward0, (0,), "self_shape = shape(0)", "scales = 2")
-def upsample_nearest1d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
-        result = below(self, output_size, scales)
-        node = UpsampleNearest1DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.scales = scales
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
-upsample_nearest1d_out = refuse_recording("upsample_nearest1d", 0, 3)
+upsample_nearest1d_default = recorder(UpsampleNearest1DBackward0)
+upsample_nearest1d_out = out_recorder(UpsampleNearest1DBackward0)
 
 
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
-class UpsampleNearest2DBackward0(Recorded):
-    __slots__ = ("scales_h", "scales_w", "self_shape")
-    self_shape: Any
-    scales_h: float | None
-    scales_w: float | None
+class UpsampleNearest2DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    scales_h = kept_argument(2)
+    scales_w = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.upsample_nearest_backward(grad, self.self_shape, [self.scales_h, self.scales_w]),)
 
 
-# upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
-@records(UpsampleNearest2DBackward0, (0,), "self_shape = shape(0)", "scales_h = 2", "scales_w = 3")
-def upsample_nearest2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int], scales_h: float | None, scales_w: float | None) -> Tensor:
-        result = below(self, output_size, scales_h, scales_w)
-        node = UpsampleNearest2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.scales_h = scales_h
-        node.scales_w = scales_w
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-upsample_nearest2d_out = refuse_recording("upsample_nearest2d", 0, 4)
+upsample_nearest2d_default = recorder(UpsampleNearest2DBackward0)
+upsample_nearest2d_out = out_recorder(UpsampleNearest2DBackward0)
 
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
-class UpsampleNearest3DBackward0(Recorded):
-    __slots__ = ("scales_d", "scales_h", "scales_w", "self_shape")
-    self_shape: Any
-    scales_d: float | None
-    scales_h: float | None
-    scales_w: float | None
+class UpsampleNearest3DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    scales_d = kept_argument(2)
+    scales_h = kept_argument(3)
+    scales_w = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -105,70 +68,28 @@ class UpsampleNearest3DBackward0(Recorded):
         )
 
 
-# upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
-#     scales_w=None) -> Tensor
-@records(UpsampleNearest3DBackward0, (0,), "self_shape = shape(0)", "scales_d = 2", "scales_h = 3", "scales_w = 4")
-def upsample_nearest3d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        output_size: list[int],
-        scales_d: float | None,
-        scales_h: float | None,
-        scales_w: float | None,
-    ) -> Tensor:
-        result = below(self, output_size, scales_d, scales_h, scales_w)
-        node = UpsampleNearest3DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.scales_d = scales_d
-        node.scales_h = scales_h
-        node.scales_w = scales_w
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-upsample_nearest3d_out = refuse_recording("upsample_nearest3d", 0, 5)
+upsample_nearest3d_default = recorder(UpsampleNearest3DBackward0)
+upsample_nearest3d_out = out_recorder(UpsampleNearest3DBackward0)
 
 
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
-class UpsampleNearestExact1DBackward0(Recorded):
-    __slots__ = ("scales", "self_shape")
-    self_shape: Any
-    scales: float | None
+class UpsampleNearestExact1DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    scales = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.upsample_nearest_exact_backward(grad, self.self_shape, [self.scales]),)
 
 
-# _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
-@records(UpsampleNearestExact1DBackward0, (0,), "self_shape = shape(0)", "scales = 2")
-def _upsample_nearest_exact1d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
-        result = below(self, output_size, scales)
-        node = UpsampleNearestExact1DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.scales = scales
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
-_upsample_nearest_exact1d_out = refuse_recording("_upsample_nearest_exact1d", 0, 3)
+_upsample_nearest_exact1d_default = recorder(UpsampleNearestExact1DBackward0)
+_upsample_nearest_exact1d_out = out_recorder(UpsampleNearestExact1DBackward0)
 
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
-class UpsampleNearestExact2DBackward0(Recorded):
-    __slots__ = ("scales_h", "scales_w", "self_shape")
-    self_shape: Any
-    scales_h: float | None
-    scales_w: float | None
+class UpsampleNearestExact2DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    scales_h = kept_argument(2)
+    scales_w = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -176,35 +97,17 @@ class UpsampleNearestExact2DBackward0(Recorded):
         )
 
 
-# _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
-@records(UpsampleNearestExact2DBackward0, (0,), "self_shape = shape(0)", "scales_h = 2", "scales_w = 3")
-def _upsample_nearest_exact2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int], scales_h: float | None, scales_w: float | None) -> Tensor:
-        result = below(self, output_size, scales_h, scales_w)
-        node = UpsampleNearestExact2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.scales_h = scales_h
-        node.scales_w = scales_w
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-_upsample_nearest_exact2d_out = refuse_recording("_upsample_nearest_exact2d", 0, 4)
+_upsample_nearest_exact2d_default = recorder(UpsampleNearestExact2DBackward0)
+_upsample_nearest_exact2d_out = out_recorder(UpsampleNearestExact2DBackward0)
 
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
-class UpsampleNearestExact3DBackward0(Recorded):
-    __slots__ = ("scales_d", "scales_h", "scales_w", "self_shape")
-    self_shape: Any
-    scales_d: float | None
-    scales_h: float | None
-    scales_w: float | None
+class UpsampleNearestExact3DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    scales_d = kept_argument(2)
+    scales_h = kept_argument(3)
+    scales_w = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -216,75 +119,31 @@ class UpsampleNearestExact3DBackward0(Recorded):
         )
 
 
-# _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
-#     scales_w=None) -> Tensor
-@records(UpsampleNearestExact3DBackward0, (0,), "self_shape = shape(0)", "scales_d = 2", "scales_h = 3", "scales_w = 4")
-def _upsample_nearest_exact3d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        output_size: list[int],
-        scales_d: float | None,
-        scales_h: float | None,
-        scales_w: float | None,
-    ) -> Tensor:
-        result = below(self, output_size, scales_d, scales_h, scales_w)
-        node = UpsampleNearestExact3DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.scales_d = scales_d
-        node.scales_h = scales_h
-        node.scales_w = scales_w
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None,
-#     float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-_upsample_nearest_exact3d_out = refuse_recording("_upsample_nearest_exact3d", 0, 5)
+_upsample_nearest_exact3d_default = recorder(UpsampleNearestExact3DBackward0)
+_upsample_nearest_exact3d_out = out_recorder(UpsampleNearestExact3DBackward0)
 
 
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
-class UpsampleLinear1DBackward0(Recorded):
-    __slots__ = ("align_corners", "scales", "self_shape")
-    self_shape: Any
-    align_corners: bool
-    scales: float | None
+class UpsampleLinear1DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    align_corners = kept_argument(2)
+    scales = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.upsample_linear_backward(grad, self.self_shape, self.align_corners, [self.scales]),)
 
 
-# upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
-@records(UpsampleLinear1DBackward0, (0,), "self_shape = shape(0)", "align_corners = 2", "scales = 3")
-def upsample_linear1d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, output_size: list[int], align_corners: bool, scales: float | None) -> Tensor:
-        result = below(self, output_size, align_corners, scales)
-        node = UpsampleLinear1DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.align_corners = align_corners
-        node.scales = scales
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!)
-#     out) -> Tensor(a!)
-upsample_linear1d_out = refuse_recording("upsample_linear1d", 0, 4)
+upsample_linear1d_default = recorder(UpsampleLinear1DBackward0)
+upsample_linear1d_out = out_recorder(UpsampleLinear1DBackward0)
 
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
-class UpsampleBilinear2DBackward0(Recorded):
-    __slots__ = ("align_corners", "scales_h", "scales_w", "self_shape")
-    self_shape: Any
-    align_corners: bool
-    scales_h: float | None
-    scales_w: float | None
+class UpsampleBilinear2DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    align_corners = kept_argument(2)
+    scales_h = kept_argument(3)
+    scales_w = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -297,51 +156,18 @@ class UpsampleBilinear2DBackward0(Recorded):
         )
 
 
-# upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None) -> Tensor
-@records(
-    UpsampleBilinear2DBackward0,
-    (0,),
-    "self_shape = shape(0)",
-    "align_corners = 2",
-    "scales_h = 3",
-    "scales_w = 4",
-)
-def upsample_bilinear2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        output_size: list[int],
-        align_corners: bool,
-        scales_h: float | None,
-        scales_w: float | None,
-    ) -> Tensor:
-        result = below(self, output_size, align_corners, scales_h, scales_w)
-        node = UpsampleBilinear2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.align_corners = align_corners
-        node.scales_h = scales_h
-        node.scales_w = scales_w
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-upsample_bilinear2d_out = refuse_recording("upsample_bilinear2d", 0, 5)
+upsample_bilinear2d_default = recorder(UpsampleBilinear2DBackward0)
+upsample_bilinear2d_out = out_recorder(UpsampleBilinear2DBackward0)
 
 
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
 #     scales_h=None, float? scales_w=None) -> Tensor
-class UpsampleTrilinear3DBackward0(Recorded):
-    __slots__ = ("align_corners", "scales_d", "scales_h", "scales_w", "self_shape")
-    self_shape: Any
-    align_corners: bool
-    scales_d: float | None
-    scales_h: float | None
-    scales_w: float | None
+class UpsampleTrilinear3DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    align_corners = kept_argument(2)
+    scales_d = kept_argument(3)
+    scales_h = kept_argument(4)
+    scales_w = kept_argument(5)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -354,53 +180,17 @@ class UpsampleTrilinear3DBackward0(Recorded):
         )
 
 
-# upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
-#     scales_h=None, float? scales_w=None) -> Tensor
-@records(
-    UpsampleTrilinear3DBackward0,
-    (0,),
-    "self_shape = shape(0)",
-    "align_corners = 2",
-    "scales_d = 3",
-    "scales_h = 4",
-    "scales_w = 5",
-)
-def upsample_trilinear3d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        output_size: list[int],
-        align_corners: bool,
-        scales_d: float | None,
-        scales_h: float | None,
-        scales_w: float | None,
-    ) -> Tensor:
-        result = below(self, output_size, align_corners, scales_d, scales_h, scales_w)
-        node = UpsampleTrilinear3DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.align_corners = align_corners
-        node.scales_d = scales_d
-        node.scales_h = scales_h
-        node.scales_w = scales_w
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
-#     scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-upsample_trilinear3d_out = refuse_recording("upsample_trilinear3d", 0, 6)
+upsample_trilinear3d_default = recorder(UpsampleTrilinear3DBackward0)
+upsample_trilinear3d_out = out_recorder(UpsampleTrilinear3DBackward0)
 
 
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
-class UpsampleBicubic2DBackward0(Recorded):
-    __slots__ = ("align_corners", "scales_h", "scales_w", "self_shape")
-    self_shape: Any
-    align_corners: bool
-    scales_h: float | None
-    scales_w: float | None
+class UpsampleBicubic2DBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    align_corners = kept_argument(2)
+    scales_h = kept_argument(3)
+    scales_w = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -413,43 +203,17 @@ class UpsampleBicubic2DBackward0(Recorded):
         )
 
 
-# upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None) -> Tensor
-@records(UpsampleBicubic2DBackward0, (0,), "self_shape = shape(0)", "align_corners = 2", "scales_h = 3", "scales_w = 4")
-def upsample_bicubic2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        output_size: list[int],
-        align_corners: bool,
-        scales_h: float | None,
-        scales_w: float | None,
-    ) -> Tensor:
-        result = below(self, output_size, align_corners, scales_h, scales_w)
-        node = UpsampleBicubic2DBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.align_corners = align_corners
-        node.scales_h = scales_h
-        node.scales_w = scales_w
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None, *, Tensor(a!) out) -> Tensor(a!)
-upsample_bicubic2d_out = refuse_recording("upsample_bicubic2d", 0, 5)
+upsample_bicubic2d_default = recorder(UpsampleBicubic2DBackward0)
+upsample_bicubic2d_out = out_recorder(UpsampleBicubic2DBackward0)
 
 
 # _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
-class UpsampleBilinear2DAaBackward0(Recorded):
-    __slots__ = ("align_corners", "scales_h", "scales_w", "self_shape")
-    self_shape: Any
-    align_corners: bool
-    scales_h: float | None
-    scales_w: float | None
+class UpsampleBilinear2DAaBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    align_corners = kept_argument(2)
+    scales_h = kept_argument(3)
+    scales_w = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -463,45 +227,16 @@ class UpsampleBilinear2DAaBackward0(Recorded):
         )
 
 
-# _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None) -> Tensor
-@records(
-    UpsampleBilinear2DAaBackward0,
-    (0,),
-    "self_shape = shape(0)",
-    "align_corners = 2",
-    "scales_h = 3",
-    "scales_w = 4",
-)
-def _upsample_bilinear2d_aa_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        output_size: list[int],
-        align_corners: bool,
-        scales_h: float | None,
-        scales_w: float | None,
-    ) -> Tensor:
-        result = below(self, output_size, align_corners, scales_h, scales_w)
-        node = UpsampleBilinear2DAaBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.align_corners = align_corners
-        node.scales_h = scales_h
-        node.scales_w = scales_w
-        record(result, node)
-        return result
-
-    return kernel
+_upsample_bilinear2d_aa_default = recorder(UpsampleBilinear2DAaBackward0)
 
 
 # _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
-class UpsampleBicubic2DAaBackward0(Recorded):
-    __slots__ = ("align_corners", "scales_h", "scales_w", "self_shape")
-    self_shape: Any
-    align_corners: bool
-    scales_h: float | None
-    scales_w: float | None
+class UpsampleBicubic2DAaBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    align_corners = kept_argument(2)
+    scales_h = kept_argument(3)
+    scales_w = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -515,46 +250,16 @@ class UpsampleBicubic2DAaBackward0(Recorded):
         )
 
 
-# _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
-#     scales_w=None) -> Tensor
-@records(
-    UpsampleBicubic2DAaBackward0,
-    (0,),
-    "self_shape = shape(0)",
-    "align_corners = 2",
-    "scales_h = 3",
-    "scales_w = 4",
-)
-def _upsample_bicubic2d_aa_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(
-        self: Tensor,
-        output_size: list[int],
-        align_corners: bool,
-        scales_h: float | None,
-        scales_w: float | None,
-    ) -> Tensor:
-        result = below(self, output_size, align_corners, scales_h, scales_w)
-        node = UpsampleBicubic2DAaBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.align_corners = align_corners
-        node.scales_h = scales_h
-        node.scales_w = scales_w
-        record(result, node)
-        return result
-
-    return kernel
+_upsample_bicubic2d_aa_default = recorder(UpsampleBicubic2DAaBackward0)
 
 
 # grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
-class GridSampler2DBackward0(Recorded):
-    __slots__ = ("align_corners", "grid", "input", "interpolation_mode", "padding_mode")
-    input: Saved
-    grid: Saved
-    interpolation_mode: int
-    padding_mode: int
-    align_corners: bool
-    saved = ("input", "grid")
+class GridSampler2DBackward0(Recorded, operands=(0, 1)):
+    input = saved_tensor(0)
+    grid = saved_tensor(1)
+    interpolation_mode = kept_argument(2)
+    padding_mode = kept_argument(3)
+    align_corners = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, grid_edge = self.edges if edges is None else edges
@@ -576,46 +281,17 @@ class GridSampler2DBackward0(Recorded):
         )
 
 
-# grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
-@records(
-    GridSampler2DBackward0,
-    (0, 1),
-    "input = save(0)",
-    "grid = save(1)",
-    "interpolation_mode = 2",
-    "padding_mode = 3",
-    "align_corners = 4",
-)
-def grid_sampler_2d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-        result = below(input, grid, interpolation_mode, padding_mode, align_corners)
-        node = GridSampler2DBackward0()
-        node.edges = (input.edge, grid.edge)
-        node.input = save(input)
-        node.grid = save(grid)
-        node.interpolation_mode = interpolation_mode
-        node.padding_mode = padding_mode
-        node.align_corners = align_corners
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# grid_sampler_2d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *,
-#     Tensor(a!) out) -> Tensor(a!)
-grid_sampler_2d_out = refuse_recording("grid_sampler_2d", 0, 1, 5)
+grid_sampler_2d_default = recorder(GridSampler2DBackward0)
+grid_sampler_2d_out = out_recorder(GridSampler2DBackward0)
 
 
 # grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
-class GridSampler3DBackward0(Recorded):
-    __slots__ = ("align_corners", "grid", "input", "interpolation_mode", "padding_mode")
-    input: Saved
-    grid: Saved
-    interpolation_mode: int
-    padding_mode: int
-    align_corners: bool
-    saved = ("input", "grid")
+class GridSampler3DBackward0(Recorded, operands=(0, 1)):
+    input = saved_tensor(0)
+    grid = saved_tensor(1)
+    interpolation_mode = kept_argument(2)
+    padding_mode = kept_argument(3)
+    align_corners = kept_argument(4)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         input_edge, grid_edge = self.edges if edges is None else edges
@@ -637,62 +313,19 @@ class GridSampler3DBackward0(Recorded):
         )
 
 
-# grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
-@records(
-    GridSampler3DBackward0,
-    (0, 1),
-    "input = save(0)",
-    "grid = save(1)",
-    "interpolation_mode = 2",
-    "padding_mode = 3",
-    "align_corners = 4",
-)
-def grid_sampler_3d_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-        result = below(input, grid, interpolation_mode, padding_mode, align_corners)
-        node = GridSampler3DBackward0()
-        node.edges = (input.edge, grid.edge)
-        node.input = save(input)
-        node.grid = save(grid)
-        node.interpolation_mode = interpolation_mode
-        node.padding_mode = padding_mode
-        node.align_corners = align_corners
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# grid_sampler_3d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *,
-#     Tensor(a!) out) -> Tensor(a!)
-grid_sampler_3d_out = refuse_recording("grid_sampler_3d", 0, 1, 5)
+grid_sampler_3d_default = recorder(GridSampler3DBackward0)
+grid_sampler_3d_out = out_recorder(GridSampler3DBackward0)
 
 
 # affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor
-class AffineGridGeneratorBackward0(Recorded):
-    __slots__ = ("align_corners", "size")
-    size: list[int]
-    align_corners: bool
+class AffineGridGeneratorBackward0(Recorded, operands=(0,)):
+    size = kept_argument(1)
+    align_corners = kept_argument(2)
     formulas = ("ops.affine_grid_generator_backward(grad, size, align_corners)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.affine_grid_generator_backward(grad, self.size, self.align_corners),)
 
 
-# affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor
-@records(AffineGridGeneratorBackward0, (0,), "size = 1", "align_corners = 2")
-def affine_grid_generator_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(theta: Tensor, size: list[int], align_corners: bool) -> Tensor:
-        result = below(theta, size, align_corners)
-        node = AffineGridGeneratorBackward0()
-        node.edges = (theta.edge,)
-        node.size = size
-        node.align_corners = align_corners
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# affine_grid_generator.out(Tensor theta, SymInt[] size, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)
-affine_grid_generator_out = refuse_recording("affine_grid_generator", 0, 3)
+affine_grid_generator_default = recorder(AffineGridGeneratorBackward0)
+affine_grid_generator_out = out_recorder(AffineGridGeneratorBackward0)

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
     RecordedSeveral,
-    Tensor,
-    record,
-    record_several,
-    records,
-    refuse_recording,
+    kept_argument,
+    kept_shape,
+    kept_storage_offset,
+    kept_stride,
+    out_recorder,
+    recorder,
     reshaped,
     swapped,
     turned,
@@ -27,40 +27,25 @@ from .. import ops
 
 
 # alias_copy(Tensor self) -> Tensor
-class AliasBackward0_copy(Recorded):
-    __slots__ = ()
+class AliasBackward0_copy(Recorded, operands=(0,)):
     formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# alias_copy(Tensor self) -> Tensor
-@records(AliasBackward0_copy, (0,))
-def alias_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AliasBackward0_copy()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-alias_copy_out = refuse_recording("alias_copy", 0, 1)
+alias_copy_default = recorder(AliasBackward0_copy)
+alias_copy_out = out_recorder(AliasBackward0_copy)
 
 
 # as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-class AsStridedBackward0_copy(Recorded):
-    __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "storage_offset", "stride")
-    self_shape: Any
-    self_stride: Any
-    self_storage_offset: Any
-    size: list[int]
-    stride: list[int]
-    storage_offset: int | None
+class AsStridedBackward0_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    self_stride = kept_stride(0)
+    self_storage_offset = kept_storage_offset(0)
+    size = kept_argument(1)
+    stride = kept_argument(2)
+    storage_offset = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -76,227 +61,108 @@ class AsStridedBackward0_copy(Recorded):
         )
 
 
-# as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-def as_strided_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int], stride: list[int], storage_offset: int | None) -> Tensor:
-        result = below(self, size, stride, storage_offset)
-        node = AsStridedBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.self_stride = self.stride()
-        node.self_storage_offset = self.storage_offset()
-        node.size = size
-        node.stride = stride
-        node.storage_offset = storage_offset
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out)
-#     -> Tensor(a!)
-as_strided_copy_out = refuse_recording("as_strided_copy", 0, 4)
+as_strided_copy_default = recorder(AsStridedBackward0_copy)
+as_strided_copy_out = out_recorder(AsStridedBackward0_copy)
 
 
 # lift_fresh_copy(Tensor self) -> Tensor
-class LiftFreshBackward0_copy(Recorded):
-    __slots__ = ()
+class LiftFreshBackward0_copy(Recorded, operands=(0,)):
     formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# lift_fresh_copy(Tensor self) -> Tensor
-@records(LiftFreshBackward0_copy, (0,))
-def lift_fresh_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = LiftFreshBackward0_copy()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-lift_fresh_copy_out = refuse_recording("lift_fresh_copy", 0, 1)
+lift_fresh_copy_default = recorder(LiftFreshBackward0_copy)
+lift_fresh_copy_out = out_recorder(LiftFreshBackward0_copy)
 
 
 # split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
-class SplitBackward0_copy(RecordedSeveral):
-    __slots__ = ("dim", "self_shape", "split_size")
-    self_shape: Any
-    split_size: int
-    dim: int
+class SplitBackward0_copy(RecordedSeveral, operands=(0,)):
+    self_shape = kept_shape(0)
+    split_size = kept_argument(1)
+    dim = kept_argument(2)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_backward(grads, self.self_shape, self.split_size, self.dim),)
 
 
-# split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
-def split_copy_Tensor(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-        results = below(self, split_size, dim)
-        node = SplitBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.split_size = split_size
-        node.dim = dim
-        record_several(results, node)
-        return results
-
-    return kernel
+split_copy_Tensor = recorder(SplitBackward0_copy)
 
 
 # split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-class SplitWithSizesBackward0_copy(RecordedSeveral):
-    __slots__ = ("dim", "self_shape", "split_sizes")
-    self_shape: Any
-    split_sizes: list[int]
-    dim: int
+class SplitWithSizesBackward0_copy(RecordedSeveral, operands=(0,)):
+    self_shape = kept_shape(0)
+    split_sizes = kept_argument(1)
+    dim = kept_argument(2)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_with_sizes_backward(grads, self.self_shape, self.split_sizes, self.dim),)
 
 
-# split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-def split_with_sizes_copy_default(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
-        results = below(self, split_sizes, dim)
-        node = SplitWithSizesBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.split_sizes = split_sizes
-        node.dim = dim
-        record_several(results, node)
-        return results
-
-    return kernel
+split_with_sizes_copy_default = recorder(SplitWithSizesBackward0_copy)
 
 
 # unbind_copy.int(Tensor self, int dim=0) -> Tensor[]
-class UnbindBackward0_copy(RecordedSeveral):
-    __slots__ = ("dim",)
-    dim: int
+class UnbindBackward0_copy(RecordedSeveral, operands=(0,)):
+    dim = kept_argument(1)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.unbind_backward(grads, self.dim),)
 
 
-# unbind_copy.int(Tensor self, int dim=0) -> Tensor[]
-def unbind_copy_int(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> list[Tensor]:
-        results = below(self, dim)
-        node = UnbindBackward0_copy()
-        node.edges = (self.edge,)
-        node.dim = dim
-        record_several(results, node)
-        return results
-
-    return kernel
+unbind_copy_int = recorder(UnbindBackward0_copy)
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
-class DiagonalBackward0_copy(Recorded):
-    __slots__ = ("dim1", "dim2", "offset", "self_shape")
-    self_shape: Any
-    offset: int
-    dim1: int
-    dim2: int
+class DiagonalBackward0_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    offset = kept_argument(1)
+    dim1 = kept_argument(2)
+    dim2 = kept_argument(3)
     formulas = ("ops.diagonal_scatter(grad.new_zeros(self_shape), grad, offset, dim1, dim2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.diagonal_scatter(zeros_for(grad, self.self_shape), grad, self.offset, self.dim1, self.dim2),)
 
 
-# diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
-@records(DiagonalBackward0_copy, (0,), "self_shape = shape(0)", "offset = 1", "dim1 = 2", "dim2 = 3")
-def diagonal_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-        result = below(self, offset, dim1, dim2)
-        node = DiagonalBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.offset = offset
-        node.dim1 = dim1
-        node.dim2 = dim2
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
-diagonal_copy_out = refuse_recording("diagonal_copy", 0, 4)
+diagonal_copy_default = recorder(DiagonalBackward0_copy)
+diagonal_copy_out = out_recorder(DiagonalBackward0_copy)
 
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
-class ExpandBackward0_copy(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class ExpandBackward0_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("ops.reductions.sum_to_size(grad, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.reductions.sum_to_size(grad, self.self_shape),)
 
 
-# expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
-@records(ExpandBackward0_copy, (0,), "self_shape = shape(0)")
-def expand_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int], implicit: bool) -> Tensor:
-        result = below(self, size, implicit)
-        node = ExpandBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)
-expand_copy_out = refuse_recording("expand_copy", 0, 3)
+expand_copy_default = recorder(ExpandBackward0_copy)
+expand_copy_out = out_recorder(ExpandBackward0_copy)
 
 
 # permute_copy(Tensor self, int[] dims) -> Tensor
-class PermuteBackward0_copy(Recorded):
-    __slots__ = ("dims",)
-    dims: list[int]
+class PermuteBackward0_copy(Recorded, operands=(0,)):
+    dims = kept_argument(1)
     formulas = ("shapes_gradients.permute_backward(grad, dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.permute_backward(grad, self.dims),)
 
 
-# permute_copy(Tensor self, int[] dims) -> Tensor
-@records(PermuteBackward0_copy, (0,), "dims = 1")
-def permute_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dims: list[int]) -> Tensor:
-        result = below(self, dims)
-        node = PermuteBackward0_copy()
-        node.edges = (self.edge,)
-        node.dims = dims
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
-permute_copy_out = refuse_recording("permute_copy", 0, 2)
+permute_copy_default = recorder(PermuteBackward0_copy)
+permute_copy_out = out_recorder(PermuteBackward0_copy)
 
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor
-class ReshapeAliasBackward0_copy(Recorded):
-    __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "stride")
-    self_shape: Any
-    self_stride: Any
-    self_storage_offset: Any
-    size: list[int]
-    stride: list[int]
+class ReshapeAliasBackward0_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    self_stride = kept_stride(0)
+    self_storage_offset = kept_storage_offset(0)
+    size = kept_argument(1)
+    stride = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -311,373 +177,168 @@ class ReshapeAliasBackward0_copy(Recorded):
         )
 
 
-# _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor
-def _reshape_alias_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int], stride: list[int]) -> Tensor:
-        result = below(self, size, stride)
-        node = ReshapeAliasBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.self_stride = self.stride()
-        node.self_storage_offset = self.storage_offset()
-        node.size = size
-        node.stride = stride
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# _reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
-_reshape_alias_copy_out = refuse_recording("_reshape_alias_copy", 0, 3)
+_reshape_alias_copy_default = recorder(ReshapeAliasBackward0_copy)
+_reshape_alias_copy_out = out_recorder(ReshapeAliasBackward0_copy)
 
 
 # select_copy.int(Tensor self, int dim, SymInt index) -> Tensor
-class SelectBackward0_copy(Recorded):
-    __slots__ = ("dim", "index", "self_shape")
-    self_shape: Any
-    dim: int
-    index: int
+class SelectBackward0_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    index = kept_argument(2)
     formulas = ("ops.select_scatter(grad.new_zeros(self_shape), grad, dim, index)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.select_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.index),)
 
 
-# select_copy.int(Tensor self, int dim, SymInt index) -> Tensor
-@records(SelectBackward0_copy, (0,), "self_shape = shape(0)", "dim = 1", "index = 2")
-def select_copy_int(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: int) -> Tensor:
-        result = below(self, dim, index)
-        node = SelectBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.index = index
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
-select_copy_int_out = refuse_recording("select_copy", 0, 3)
+select_copy_int = recorder(SelectBackward0_copy)
+select_copy_int_out = out_recorder(SelectBackward0_copy)
 
 
 # slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
-class SliceBackward0_copy(Recorded):
-    __slots__ = ("dim", "end", "self_shape", "start", "step")
-    self_shape: Any
-    dim: int
-    start: int | None
-    end: int | None
-    step: int
+class SliceBackward0_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    start = kept_argument(2)
+    end = kept_argument(3)
+    step = kept_argument(4)
     formulas = ("ops.slice_scatter(grad.new_zeros(self_shape), grad, dim, start, end, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.slice_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.start, self.end, self.step),)
 
 
-# slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
-@records(SliceBackward0_copy, (0,), "self_shape = shape(0)", "dim = 1", "start = 2", "end = 3", "step = 4")
-def slice_copy_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-        result = below(self, dim, start, end, step)
-        node = SliceBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.start = start
-        node.end = end
-        node.step = step
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!)
-#     out) -> Tensor(a!)
-slice_copy_Tensor_out = refuse_recording("slice_copy", 0, 5)
+slice_copy_Tensor = recorder(SliceBackward0_copy)
+slice_copy_Tensor_out = out_recorder(SliceBackward0_copy)
 
 
 # squeeze_copy(Tensor self) -> Tensor
-class SqueezeBackward0_copy(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class SqueezeBackward0_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reshaped(grad, self.self_shape),)
 
 
-# squeeze_copy(Tensor self) -> Tensor
-@records(SqueezeBackward0_copy, (0,), "self_shape = shape(0)")
-def squeeze_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SqueezeBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-squeeze_copy_out = refuse_recording("squeeze_copy", 0, 1)
+squeeze_copy_default = recorder(SqueezeBackward0_copy)
+squeeze_copy_out = out_recorder(SqueezeBackward0_copy)
 
 
 # squeeze_copy.dim(Tensor self, int dim) -> Tensor
-class SqueezeBackward1_copy(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class SqueezeBackward1_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reshaped(grad, self.self_shape),)
 
 
-# squeeze_copy.dim(Tensor self, int dim) -> Tensor
-@records(SqueezeBackward1_copy, (0,), "self_shape = shape(0)")
-def squeeze_copy_dim(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        result = below(self, dim)
-        node = SqueezeBackward1_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
-squeeze_copy_dim_out = refuse_recording("squeeze_copy", 0, 2)
+squeeze_copy_dim = recorder(SqueezeBackward1_copy)
+squeeze_copy_dim_out = out_recorder(SqueezeBackward1_copy)
 
 
 # squeeze_copy.dims(Tensor self, int[] dim) -> Tensor
-class SqueezeBackward2_copy(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class SqueezeBackward2_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reshaped(grad, self.self_shape),)
 
 
-# squeeze_copy.dims(Tensor self, int[] dim) -> Tensor
-@records(SqueezeBackward2_copy, (0,), "self_shape = shape(0)")
-def squeeze_copy_dims(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int]) -> Tensor:
-        result = below(self, dim)
-        node = SqueezeBackward2_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
-squeeze_copy_dims_out = refuse_recording("squeeze_copy", 0, 2)
+squeeze_copy_dims = recorder(SqueezeBackward2_copy)
+squeeze_copy_dims_out = out_recorder(SqueezeBackward2_copy)
 
 
 # t_copy(Tensor self) -> Tensor
-class TBackward0_copy(Recorded):
-    __slots__ = ()
+class TBackward0_copy(Recorded, operands=(0,)):
     formulas = ("grad.t()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (turned(grad),)
 
 
-# t_copy(Tensor self) -> Tensor
-@records(TBackward0_copy, (0,))
-def t_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = TBackward0_copy()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-t_copy_out = refuse_recording("t_copy", 0, 1)
+t_copy_default = recorder(TBackward0_copy)
+t_copy_out = out_recorder(TBackward0_copy)
 
 
 # transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor
-class TransposeBackward0_copy(Recorded):
-    __slots__ = ("dim0", "dim1")
-    dim0: int
-    dim1: int
+class TransposeBackward0_copy(Recorded, operands=(0,)):
+    dim0 = kept_argument(1)
+    dim1 = kept_argument(2)
     formulas = ("grad.transpose(dim0, dim1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (swapped(grad, self.dim0, self.dim1),)
 
 
-# transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor
-@records(TransposeBackward0_copy, (0,), "dim0 = 1", "dim1 = 2")
-def transpose_copy_int(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim0: int, dim1: int) -> Tensor:
-        result = below(self, dim0, dim1)
-        node = TransposeBackward0_copy()
-        node.edges = (self.edge,)
-        node.dim0 = dim0
-        node.dim1 = dim1
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)
-transpose_copy_int_out = refuse_recording("transpose_copy", 0, 3)
+transpose_copy_int = recorder(TransposeBackward0_copy)
+transpose_copy_int_out = out_recorder(TransposeBackward0_copy)
 
 
 # unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor
-class UnfoldBackward0_copy(Recorded):
-    __slots__ = ("dimension", "self_shape", "size", "step")
-    self_shape: Any
-    dimension: int
-    size: int
-    step: int
+class UnfoldBackward0_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dimension = kept_argument(1)
+    size = kept_argument(2)
+    step = kept_argument(3)
     formulas = ("shapes_gradients.unfold_backward(grad, self_shape, dimension, size, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.unfold_backward(grad, self.self_shape, self.dimension, self.size, self.step),)
 
 
-# unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor
-@records(UnfoldBackward0_copy, (0,), "self_shape = shape(0)", "dimension = 1", "size = 2", "step = 3")
-def unfold_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-        result = below(self, dimension, size, step)
-        node = UnfoldBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dimension = dimension
-        node.size = size
-        node.step = step
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)
-unfold_copy_out = refuse_recording("unfold_copy", 0, 4)
+unfold_copy_default = recorder(UnfoldBackward0_copy)
+unfold_copy_out = out_recorder(UnfoldBackward0_copy)
 
 
 # unsqueeze_copy(Tensor self, int dim) -> Tensor
-class UnsqueezeBackward0_copy(Recorded):
-    __slots__ = ("dim",)
-    dim: int
+class UnsqueezeBackward0_copy(Recorded, operands=(0,)):
+    dim = kept_argument(1)
     formulas = ("grad.squeeze(dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.squeeze(self.dim),)
 
 
-# unsqueeze_copy(Tensor self, int dim) -> Tensor
-@records(UnsqueezeBackward0_copy, (0,), "dim = 1")
-def unsqueeze_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        result = below(self, dim)
-        node = UnsqueezeBackward0_copy()
-        node.edges = (self.edge,)
-        node.dim = dim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
-unsqueeze_copy_out = refuse_recording("unsqueeze_copy", 0, 2)
+unsqueeze_copy_default = recorder(UnsqueezeBackward0_copy)
+unsqueeze_copy_out = out_recorder(UnsqueezeBackward0_copy)
 
 
 # view_copy(Tensor self, SymInt[] size) -> Tensor
-class ViewBackward0_copy(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class ViewBackward0_copy(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reshaped(grad, self.self_shape),)
 
 
-# view_copy(Tensor self, SymInt[] size) -> Tensor
-@records(ViewBackward0_copy, (0,), "self_shape = shape(0)")
-def view_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int]) -> Tensor:
-        result = below(self, size)
-        node = ViewBackward0_copy()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-view_copy_out = refuse_recording("view_copy", 0, 2)
+view_copy_default = recorder(ViewBackward0_copy)
+view_copy_out = out_recorder(ViewBackward0_copy)
 
 
 # view_as_complex_copy(Tensor self) -> Tensor
-class ViewAsComplexBackward0_copy(Recorded):
-    __slots__ = ()
+class ViewAsComplexBackward0_copy(Recorded, operands=(0,)):
     formulas = ("ops.view_as_real(grad.contiguous())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_real(grad.contiguous()),)
 
 
-# view_as_complex_copy(Tensor self) -> Tensor
-@records(ViewAsComplexBackward0_copy, (0,))
-def view_as_complex_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ViewAsComplexBackward0_copy()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-view_as_complex_copy_out = refuse_recording("view_as_complex_copy", 0, 1)
+view_as_complex_copy_default = recorder(ViewAsComplexBackward0_copy)
+view_as_complex_copy_out = out_recorder(ViewAsComplexBackward0_copy)
 
 
 # view_as_real_copy(Tensor self) -> Tensor
-class ViewAsRealBackward0_copy(Recorded):
-    __slots__ = ()
+class ViewAsRealBackward0_copy(Recorded, operands=(0,)):
     formulas = ("ops.view_as_complex(grad.contiguous())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_complex(grad.contiguous()),)
 
 
-# view_as_real_copy(Tensor self) -> Tensor
-@records(ViewAsRealBackward0_copy, (0,))
-def view_as_real_copy_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ViewAsRealBackward0_copy()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-view_as_real_copy_out = refuse_recording("view_as_real_copy", 0, 1)
+view_as_real_copy_default = recorder(ViewAsRealBackward0_copy)
+view_as_real_copy_out = out_recorder(ViewAsRealBackward0_copy)

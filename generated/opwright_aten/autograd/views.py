@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.abi import (
     Edge,
-    Kernel,
     Recorded,
     RecordedSeveral,
-    Tensor,
-    check_inplace,
-    move_history,
-    record,
-    record_several,
-    records,
-    refuse_recording,
+    inplace_recorder,
+    kept_argument,
+    kept_shape,
+    kept_storage_offset,
+    kept_stride,
+    out_recorder,
+    recorder,
     reshaped,
     swapped,
     turned,
@@ -29,36 +28,24 @@ from .. import ops
 
 
 # alias(Tensor(a) self) -> Tensor(a)
-class AliasBackward0(Recorded):
-    __slots__ = ()
+class AliasBackward0(Recorded, operands=(0,)):
     formulas = ("grad",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# alias(Tensor(a) self) -> Tensor(a)
-@records(AliasBackward0, (0,))
-def alias(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = AliasBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
+alias = recorder(AliasBackward0)
 
 
 # as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)
-class AsStridedBackward0(Recorded):
-    __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "storage_offset", "stride")
-    self_shape: Any
-    self_stride: Any
-    self_storage_offset: Any
-    size: list[int]
-    stride: list[int]
-    storage_offset: int | None
+class AsStridedBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    self_stride = kept_stride(0)
+    self_storage_offset = kept_storage_offset(0)
+    size = kept_argument(1)
+    stride = kept_argument(2)
+    storage_offset = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -74,150 +61,67 @@ class AsStridedBackward0(Recorded):
         )
 
 
-# as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)
-def as_strided(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int], stride: list[int], storage_offset: int | None) -> Tensor:
-        result = below(self, size, stride, storage_offset)
-        node = AsStridedBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.self_stride = self.stride()
-        node.self_storage_offset = self.storage_offset()
-        node.size = size
-        node.stride = stride
-        node.storage_offset = storage_offset
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)
-def as_strided_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int], stride: list[int], storage_offset: int | None) -> Tensor:
-        check_inplace(self)
-        node = AsStridedBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.self_stride = self.stride()
-        node.self_storage_offset = self.storage_offset()
-        node.size = size
-        node.stride = stride
-        node.storage_offset = storage_offset
-        move_history(below(self, size, stride, storage_offset), node)
-        return self
-
-    return kernel
+as_strided = recorder(AsStridedBackward0)
+as_strided_ = inplace_recorder(AsStridedBackward0)
 
 
 # diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
-class DiagonalBackward0(Recorded):
-    __slots__ = ("dim1", "dim2", "offset", "self_shape")
-    self_shape: Any
-    offset: int
-    dim1: int
-    dim2: int
+class DiagonalBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    offset = kept_argument(1)
+    dim1 = kept_argument(2)
+    dim2 = kept_argument(3)
     formulas = ("ops.diagonal_scatter(grad.new_zeros(self_shape), grad, offset, dim1, dim2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.diagonal_scatter(zeros_for(grad, self.self_shape), grad, self.offset, self.dim1, self.dim2),)
 
 
-# diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
-@records(DiagonalBackward0, (0,), "self_shape = shape(0)", "offset = 1", "dim1 = 2", "dim2 = 3")
-def diagonal(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-        result = below(self, offset, dim1, dim2)
-        node = DiagonalBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.offset = offset
-        node.dim1 = dim1
-        node.dim2 = dim2
-        record(result, node)
-        return result
-
-    return kernel
+diagonal = recorder(DiagonalBackward0)
 
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-class ExpandBackward0(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class ExpandBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("ops.reductions.sum_to_size(grad, self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.reductions.sum_to_size(grad, self.self_shape),)
 
 
-# expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-@records(ExpandBackward0, (0,), "self_shape = shape(0)")
-def expand(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int], implicit: bool) -> Tensor:
-        result = below(self, size, implicit)
-        node = ExpandBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
+expand = recorder(ExpandBackward0)
 
 
 # numpy_T(Tensor(a) self) -> Tensor(a)
-class NumpyTBackward0(Recorded):
-    __slots__ = ()
+class NumpyTBackward0(Recorded, operands=(0,)):
     formulas = ("grad.numpy_T()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.numpy_T(),)
 
 
-# numpy_T(Tensor(a) self) -> Tensor(a)
-@records(NumpyTBackward0, (0,))
-def numpy_T(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = NumpyTBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
+numpy_T = recorder(NumpyTBackward0)
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
-class PermuteBackward0(Recorded):
-    __slots__ = ("dims",)
-    dims: list[int]
+class PermuteBackward0(Recorded, operands=(0,)):
+    dims = kept_argument(1)
     formulas = ("shapes_gradients.permute_backward(grad, dims)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.permute_backward(grad, self.dims),)
 
 
-# permute(Tensor(a) self, int[] dims) -> Tensor(a)
-@records(PermuteBackward0, (0,), "dims = 1")
-def permute(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dims: list[int]) -> Tensor:
-        result = below(self, dims)
-        node = PermuteBackward0()
-        node.edges = (self.edge,)
-        node.dims = dims
-        record(result, node)
-        return result
-
-    return kernel
+permute = recorder(PermuteBackward0)
 
 
 # _reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)
-class ReshapeAliasBackward0(Recorded):
-    __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "stride")
-    self_shape: Any
-    self_stride: Any
-    self_storage_offset: Any
-    size: list[int]
-    stride: list[int]
+class ReshapeAliasBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    self_stride = kept_stride(0)
+    self_storage_offset = kept_storage_offset(0)
+    size = kept_argument(1)
+    stride = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
@@ -232,556 +136,238 @@ class ReshapeAliasBackward0(Recorded):
         )
 
 
-# _reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)
-def _reshape_alias(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int], stride: list[int]) -> Tensor:
-        result = below(self, size, stride)
-        node = ReshapeAliasBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.self_stride = self.stride()
-        node.self_storage_offset = self.storage_offset()
-        node.size = size
-        node.stride = stride
-        record(result, node)
-        return result
-
-    return kernel
+_reshape_alias = recorder(ReshapeAliasBackward0)
 
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
-class SelectBackward0(Recorded):
-    __slots__ = ("dim", "index", "self_shape")
-    self_shape: Any
-    dim: int
-    index: int
+class SelectBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    index = kept_argument(2)
     formulas = ("ops.select_scatter(grad.new_zeros(self_shape), grad, dim, index)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.select_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.index),)
 
 
-# select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
-@records(SelectBackward0, (0,), "self_shape = shape(0)", "dim = 1", "index = 2")
-def select_int(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, index: int) -> Tensor:
-        result = below(self, dim, index)
-        node = SelectBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.index = index
-        record(result, node)
-        return result
-
-    return kernel
+select_int = recorder(SelectBackward0)
 
 
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
-class SliceBackward0(Recorded):
-    __slots__ = ("dim", "end", "self_shape", "start", "step")
-    self_shape: Any
-    dim: int
-    start: int | None
-    end: int | None
-    step: int
+class SliceBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dim = kept_argument(1)
+    start = kept_argument(2)
+    end = kept_argument(3)
+    step = kept_argument(4)
     formulas = ("ops.slice_scatter(grad.new_zeros(self_shape), grad, dim, start, end, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.slice_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.start, self.end, self.step),)
 
 
-# slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
-@records(SliceBackward0, (0,), "self_shape = shape(0)", "dim = 1", "start = 2", "end = 3", "step = 4")
-def slice_Tensor(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-        result = below(self, dim, start, end, step)
-        node = SliceBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dim = dim
-        node.start = start
-        node.end = end
-        node.step = step
-        record(result, node)
-        return result
-
-    return kernel
+slice_Tensor = recorder(SliceBackward0)
 
 
 # split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
-class SplitBackward0(RecordedSeveral):
-    __slots__ = ("dim", "self_shape", "split_size")
-    self_shape: Any
-    split_size: int
-    dim: int
+class SplitBackward0(RecordedSeveral, operands=(0,)):
+    self_shape = kept_shape(0)
+    split_size = kept_argument(1)
+    dim = kept_argument(2)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_backward(grads, self.self_shape, self.split_size, self.dim),)
 
 
-# split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
-def split_Tensor(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-        results = below(self, split_size, dim)
-        node = SplitBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.split_size = split_size
-        node.dim = dim
-        record_several(results, node)
-        return results
-
-    return kernel
+split_Tensor = recorder(SplitBackward0)
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
-class SplitWithSizesBackward0(RecordedSeveral):
-    __slots__ = ("dim", "self_shape", "split_sizes")
-    self_shape: Any
-    split_sizes: list[int]
-    dim: int
+class SplitWithSizesBackward0(RecordedSeveral, operands=(0,)):
+    self_shape = kept_shape(0)
+    split_sizes = kept_argument(1)
+    dim = kept_argument(2)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_with_sizes_backward(grads, self.self_shape, self.split_sizes, self.dim),)
 
 
-# split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
-def split_with_sizes_default(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
-        results = below(self, split_sizes, dim)
-        node = SplitWithSizesBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.split_sizes = split_sizes
-        node.dim = dim
-        record_several(results, node)
-        return results
-
-    return kernel
+split_with_sizes_default = recorder(SplitWithSizesBackward0)
 
 
 # squeeze(Tensor(a) self) -> Tensor(a)
-class SqueezeBackward0(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class SqueezeBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reshaped(grad, self.self_shape),)
 
 
-# squeeze(Tensor(a) self) -> Tensor(a)
-@records(SqueezeBackward0, (0,), "self_shape = shape(0)")
-def squeeze_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = SqueezeBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# squeeze_(Tensor(a!) self) -> Tensor(a!)
-def squeeze__default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = SqueezeBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        move_history(below(self), node)
-        return self
-
-    return kernel
+squeeze_default = recorder(SqueezeBackward0)
+squeeze__default = inplace_recorder(SqueezeBackward0)
 
 
 # squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
-class SqueezeBackward1(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class SqueezeBackward1(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reshaped(grad, self.self_shape),)
 
 
-# squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
-@records(SqueezeBackward1, (0,), "self_shape = shape(0)")
-def squeeze_dim(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        result = below(self, dim)
-        node = SqueezeBackward1()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)
-def squeeze__dim(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        check_inplace(self)
-        node = SqueezeBackward1()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        move_history(below(self, dim), node)
-        return self
-
-    return kernel
+squeeze_dim = recorder(SqueezeBackward1)
+squeeze__dim = inplace_recorder(SqueezeBackward1)
 
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
-class SqueezeBackward2(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class SqueezeBackward2(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reshaped(grad, self.self_shape),)
 
 
-# squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
-@records(SqueezeBackward2, (0,), "self_shape = shape(0)")
-def squeeze_dims(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int]) -> Tensor:
-        result = below(self, dim)
-        node = SqueezeBackward2()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)
-def squeeze__dims(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: list[int]) -> Tensor:
-        check_inplace(self)
-        node = SqueezeBackward2()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        move_history(below(self, dim), node)
-        return self
-
-    return kernel
+squeeze_dims = recorder(SqueezeBackward2)
+squeeze__dims = inplace_recorder(SqueezeBackward2)
 
 
 # t(Tensor(a) self) -> Tensor(a)
-class TBackward0(Recorded):
-    __slots__ = ()
+class TBackward0(Recorded, operands=(0,)):
     formulas = ("grad.t()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (turned(grad),)
 
 
-# t(Tensor(a) self) -> Tensor(a)
-@records(TBackward0, (0,))
-def t(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = TBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# t_(Tensor(a!) self) -> Tensor(a!)
-def t_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = TBackward0()
-        node.edges = (self.edge,)
-        move_history(below(self), node)
-        return self
-
-    return kernel
+t = recorder(TBackward0)
+t_ = inplace_recorder(TBackward0)
 
 
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
-class TransposeBackward0(Recorded):
-    __slots__ = ("dim0", "dim1")
-    dim0: int
-    dim1: int
+class TransposeBackward0(Recorded, operands=(0,)):
+    dim0 = kept_argument(1)
+    dim1 = kept_argument(2)
     formulas = ("grad.transpose(dim0, dim1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (swapped(grad, self.dim0, self.dim1),)
 
 
-# transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
-@records(TransposeBackward0, (0,), "dim0 = 1", "dim1 = 2")
-def transpose_int(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim0: int, dim1: int) -> Tensor:
-        result = below(self, dim0, dim1)
-        node = TransposeBackward0()
-        node.edges = (self.edge,)
-        node.dim0 = dim0
-        node.dim1 = dim1
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
-def transpose_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim0: int, dim1: int) -> Tensor:
-        check_inplace(self)
-        node = TransposeBackward0()
-        node.edges = (self.edge,)
-        node.dim0 = dim0
-        node.dim1 = dim1
-        move_history(below(self, dim0, dim1), node)
-        return self
-
-    return kernel
+transpose_int = recorder(TransposeBackward0)
+transpose_ = inplace_recorder(TransposeBackward0)
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
-class UnbindBackward0(RecordedSeveral):
-    __slots__ = ("dim",)
-    dim: int
+class UnbindBackward0(RecordedSeveral, operands=(0,)):
+    dim = kept_argument(1)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.unbind_backward(grads, self.dim),)
 
 
-# unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
-def unbind_int(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> list[Tensor]:
-        results = below(self, dim)
-        node = UnbindBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        record_several(results, node)
-        return results
-
-    return kernel
+unbind_int = recorder(UnbindBackward0)
 
 
 # unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
-class UnfoldBackward0(Recorded):
-    __slots__ = ("dimension", "self_shape", "size", "step")
-    self_shape: Any
-    dimension: int
-    size: int
-    step: int
+class UnfoldBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
+    dimension = kept_argument(1)
+    size = kept_argument(2)
+    step = kept_argument(3)
     formulas = ("shapes_gradients.unfold_backward(grad, self_shape, dimension, size, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.unfold_backward(grad, self.self_shape, self.dimension, self.size, self.step),)
 
 
-# unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
-@records(UnfoldBackward0, (0,), "self_shape = shape(0)", "dimension = 1", "size = 2", "step = 3")
-def unfold(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-        result = below(self, dimension, size, step)
-        node = UnfoldBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.dimension = dimension
-        node.size = size
-        node.step = step
-        record(result, node)
-        return result
-
-    return kernel
+unfold = recorder(UnfoldBackward0)
 
 
 # unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
-class UnsafeSplitBackward0(RecordedSeveral):
-    __slots__ = ("dim", "self_shape", "split_size")
-    self_shape: Any
-    split_size: int
-    dim: int
+class UnsafeSplitBackward0(RecordedSeveral, operands=(0,)):
+    self_shape = kept_shape(0)
+    split_size = kept_argument(1)
+    dim = kept_argument(2)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_backward(grads, self.self_shape, self.split_size, self.dim),)
 
 
-# unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
-def unsafe_split_Tensor(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-        results = below(self, split_size, dim)
-        node = UnsafeSplitBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.split_size = split_size
-        node.dim = dim
-        record_several(results, node)
-        return results
-
-    return kernel
-
-
-# unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
-unsafe_split_Tensor_out = refuse_recording("unsafe_split", 0, 3)
+unsafe_split_Tensor = recorder(UnsafeSplitBackward0)
+unsafe_split_Tensor_out = out_recorder(UnsafeSplitBackward0)
 
 
 # unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-class UnsafeSplitWithSizesBackward0(RecordedSeveral):
-    __slots__ = ("dim", "self_shape", "split_sizes")
-    self_shape: Any
-    split_sizes: list[int]
-    dim: int
+class UnsafeSplitWithSizesBackward0(RecordedSeveral, operands=(0,)):
+    self_shape = kept_shape(0)
+    split_sizes = kept_argument(1)
+    dim = kept_argument(2)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_with_sizes_backward(grads, self.self_shape, self.split_sizes, self.dim),)
 
 
-# unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-def unsafe_split_with_sizes_default(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
-        results = below(self, split_sizes, dim)
-        node = UnsafeSplitWithSizesBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.split_sizes = split_sizes
-        node.dim = dim
-        record_several(results, node)
-        return results
-
-    return kernel
-
-
-# unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()
-unsafe_split_with_sizes_out = refuse_recording("unsafe_split_with_sizes", 0, 3)
+unsafe_split_with_sizes_default = recorder(UnsafeSplitWithSizesBackward0)
+unsafe_split_with_sizes_out = out_recorder(UnsafeSplitWithSizesBackward0)
 
 
 # unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
-class UnsqueezeBackward0(Recorded):
-    __slots__ = ("dim",)
-    dim: int
+class UnsqueezeBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
     formulas = ("grad.squeeze(dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.squeeze(self.dim),)
 
 
-# unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
-@records(UnsqueezeBackward0, (0,), "dim = 1")
-def unsqueeze(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        result = below(self, dim)
-        node = UnsqueezeBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)
-def unsqueeze_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        check_inplace(self)
-        node = UnsqueezeBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        move_history(below(self, dim), node)
-        return self
-
-    return kernel
+unsqueeze = recorder(UnsqueezeBackward0)
+unsqueeze_ = inplace_recorder(UnsqueezeBackward0)
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
-class ViewBackward0(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class ViewBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reshaped(grad, self.self_shape),)
 
 
-# view(Tensor(a) self, SymInt[] size) -> Tensor(a)
-@records(ViewBackward0, (0,), "self_shape = shape(0)")
-def view_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int]) -> Tensor:
-        result = below(self, size)
-        node = ViewBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
+view_default = recorder(ViewBackward0)
 
 
 # _unsafe_view(Tensor self, SymInt[] size) -> Tensor
-class UnsafeViewBackward0(Recorded):
-    __slots__ = ("self_shape",)
-    self_shape: Any
+class UnsafeViewBackward0(Recorded, operands=(0,)):
+    self_shape = kept_shape(0)
     formulas = ("grad.reshape(self_shape)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reshaped(grad, self.self_shape),)
 
 
-# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
-@records(UnsafeViewBackward0, (0,), "self_shape = shape(0)")
-def _unsafe_view(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, size: list[int]) -> Tensor:
-        result = below(self, size)
-        node = UnsafeViewBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        record(result, node)
-        return result
-
-    return kernel
+_unsafe_view = recorder(UnsafeViewBackward0)
 
 
 # view_as_complex(Tensor(a) self) -> Tensor(a)
-class ViewAsComplexBackward0(Recorded):
-    __slots__ = ()
+class ViewAsComplexBackward0(Recorded, operands=(0,)):
     formulas = ("ops.view_as_real(grad.contiguous())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_real(grad.contiguous()),)
 
 
-# view_as_complex(Tensor(a) self) -> Tensor(a)
-@records(ViewAsComplexBackward0, (0,))
-def view_as_complex(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ViewAsComplexBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
+view_as_complex = recorder(ViewAsComplexBackward0)
 
 
 # view_as_real(Tensor(a) self) -> Tensor(a)
-class ViewAsRealBackward0(Recorded):
-    __slots__ = ()
+class ViewAsRealBackward0(Recorded, operands=(0,)):
     formulas = ("ops.view_as_complex(grad.contiguous())",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_complex(grad.contiguous()),)
 
 
-# view_as_real(Tensor(a) self) -> Tensor(a)
-@records(ViewAsRealBackward0, (0,))
-def view_as_real(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ViewAsRealBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
+view_as_real = recorder(ViewAsRealBackward0)

@@ -21,7 +21,8 @@ from weakref import WeakSet
 from opwright.arrays.devices import Array, Device, shape_of
 from opwright.arrays.dtypes import INEXACT, DType
 from opwright.arrays.layouts import Shape
-from opwright.autograd.collecting import adopt_node, track_nodes
+from opwright.autograd.collecting import track_nodes
+from opwright.autograd.fields import NodeType
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.core import NodeBase, fast
 from opwright.errors import ContractError
@@ -174,50 +175,19 @@ class MultipleOutputs(Node):
         return found
 
 
-class SavedAttribute:
-    """The attribute `_saved_NAME` of generated nodes: what the call saved so. Raises RuntimeError where it was freed.
-
-    (One for each slot, for a `__getattr__` would make it slow to read any attribute of any node.)
-    """
-
-    __slots__ = ("_slot",)
-
-    def __init__(self, slot: str) -> None:
-        self._slot = slot
-
-    def __get__(self, node: Node | None, owner: type[Node]) -> Any:
-        from opwright.autograd.saved import look_up
-
-        return self if node is None else look_up(node, self._slot)
-
-
-def add_saved_attributes(node: type[Node]) -> None:
-    """Give a class one for each of its slots; a slot `NAME_` avoids the name of one that all nodes have."""
-    for slot in node.__dict__.get("__slots__", ()):
-        setattr(node, f"_saved_{slot.removesuffix('_')}", SavedAttribute(slot))
-
-
-class Recorded(Node):
+class Recorded(Node, metaclass=NodeType):
     """A generated node: where `apply` is given other `edges` than its own, it computes no gradients but theirs."""
 
     __slots__ = ()
     takes_edges = True
     formulas: ClassVar[tuple[str, ...]] = ()  # of each edge what `apply` computes, for the compiled core, or ""
 
-    def __init_subclass__(cls) -> None:
-        add_saved_attributes(cls)
-        adopt_node(cls)
 
-
-class RecordedSeveral(MultipleOutputs):
+class RecordedSeveral(MultipleOutputs, metaclass=NodeType):
     """A generated node of several results."""
 
     __slots__ = ()
     takes_edges = True
-
-    def __init_subclass__(cls) -> None:
-        add_saved_attributes(cls)
-        adopt_node(cls)
 
 
 def gradients_of(node: Node, found: Any, count: int) -> Sequence[Gradient]:

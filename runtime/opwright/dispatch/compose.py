@@ -205,8 +205,6 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
     """Return a wrapper around what is below its key."""
     below = _chain(operator, _below(operator, key, keys), not wrapper.lets_record)
     made = wrapper.make(operator, below) if wrapper.is_for_any else wrapper.make(below)
-    if (compiled := getattr(wrapper.make, "compiled", None)) is not None:  # (`autograd.recorders`)
-        made = compiled(made, below)
     if not key.bit & AUTOGRAD:
         return made
     if wrapper.is_generated and keys & VIEW:

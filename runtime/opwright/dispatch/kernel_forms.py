@@ -204,7 +204,8 @@ class LazyWrapper:
     def load(self) -> None:
         """Import the module. Must not be called with the lock held."""
         make = getattr(importlib.import_module(self.module), self.function)
-        self.loaded = Wrapper(make, is_generated=True, lets_record=self.lets_record)
+        is_for_any = getattr(make, "is_for_any", False)  # (`autograd.recorders`)
+        self.loaded = Wrapper(make, is_generated=True, is_for_any=is_for_any, lets_record=self.lets_record)
 
     def __repr__(self) -> str:
         return f"{self.module}:{self.function}"

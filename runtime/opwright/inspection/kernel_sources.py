@@ -98,12 +98,17 @@ def recorded_by(node: Any) -> str:
                     or getattr(wrapper, "module", "") != kind.__module__
                 ):
                     continue
-                code = getattr(wrapper.loaded.make, "__code__", None)
-                if name in registry.operators and code is not None and kind.__name__ in _names_in(code):
+                if name in registry.operators and _makes(wrapper.loaded.make, kind):
                     operator = registry.operators[name]
                     where = f", declared at {operator.where}" if operator.where else ""
                     return f"\nDeclaration: {operator.name}{operator.declaration}{where}"
     return ""
+
+
+def _makes(make: Any, kind: type) -> bool:
+    """Whether what makes a recording kernel, a `Recorder` or a function that is written out, makes nodes of a class."""
+    code = getattr(make, "__code__", None)
+    return getattr(make, "node", None) is kind or (code is not None and kind.__name__ in _names_in(code))
 
 
 def _names_in(code: CodeType) -> set[str]:

@@ -1,4 +1,4 @@
-"""`autograd/`: what records calls for a backward pass, a Node class and wrappers for each differentiable operator.
+"""`autograd/`: a Node class for each differentiable operator, and a row for each variant that is recorded as one.
 
 Note [Names of nodes]
 `AddBackward0`: the operator's name, as PyTorch spells it, and a number for each overload with gradients, in the order
@@ -22,10 +22,7 @@ from opwright_codegen.schema.model import OperatorName, SchemaKind
 from opwright_codegen.source import Text
 from opwright_codegen.targets.gradients.backward_functions import backward_functions
 from opwright_codegen.targets.gradients.nodes import NodeBuilder, NodeClass
-from opwright_codegen.targets.gradients.wrappers import Refusal, Wrapper, WrapperBuilder, refusal
-from opwright_codegen.targets.kernels.dense import DenseFacts
-from opwright_codegen.targets.kernels.names import ShimNames
-from opwright_codegen.targets.native.facts import NativeFacts
+from opwright_codegen.targets.gradients.recorders import Refusal, recorder_row, refusal
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import NamespaceView, OperatorView
@@ -35,11 +32,11 @@ __all__ = ["FOLDER", "TEMPLATE", "Recording", "context", "recordings", "without_
 FOLDER = "autograd"
 TEMPLATE = "autograd.py.j2"
 _RESERVED = (
-    "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",
-    "RecordedSeveral", "Saved", "Sequence", "Tensor", "adjoint_of", "annotations", "any", "builtins", "check_inplace",
-    "check_no_gradient", "conjugate_of", "dtypes", "edges_of", "expanded", "len", "list", "math", "move_history",
-    "ndarray", "next_sequence", "not_implemented", "ops", "rebase_history", "record", "record_several",
-    "refuse_recording", "reshaped", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
+    "Any", "DType", "Device", "Edge", "Generator", "Layout", "MemoryFormat", "Recorded", "RecordedSeveral", "Sequence",
+    "Tensor", "adjoint_of", "annotations", "any", "builtins", "conjugate_of", "dtypes", "expanded", "gradients_of",
+    "inplace_recorder", "kept_argument", "kept_counts", "kept_numel", "kept_result_value",
+    "kept_shape", "kept_storage_offset", "kept_stride", "kept_value", "len", "list", "math", "not_implemented", "ops",
+    "out_recorder", "recorded_if", "recorder", "refuse_recording", "reshaped", "saved_result", "saved_tensor",
     "split_edges", "swapped", "turned", "type", "unpack", "unpack_all", "unpack_optional", "zeros_for",
 )  # fmt: skip
 
@@ -66,11 +63,11 @@ _NUMBERS_ARE_TENSORS = {"add": "Tensor", "sub": "Tensor", "mul": "Tensor", "div"
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block of the module: a class and the wrappers that make it."""
+    """A block of the module: a class and the rows of what is recorded as it, or rows of what is refused."""
 
     node: NodeClass | None
-    wrappers: tuple[Wrapper, ...]
-    refusals: tuple[Refusal, ...]
+    rows: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
 
 
 def recordings(view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet) -> tuple[Recording, ...]:
@@ -189,9 +186,8 @@ def context(
     view: NamespaceView,
     found: Sequence[Recording],
     functions: KernelModules,
-    shims: Mapping[str, ShimNames],
 ) -> dict[str, object] | None:
-    """Return what the template shows; None where nothing is recorded. `shims` are those of the CPU."""
+    """Return what the template shows; None where nothing is recorded."""
     if not found:
         return None
     formulas = [each for recording in found if recording.entry for each in _formulas(recording.entry)]
@@ -200,20 +196,15 @@ def context(
     by_node: dict[str, list[Recording]] = {}
     for recording in found:
         by_node.setdefault(recording.node, []).append(recording)
-    blocks = [_block(view, own, spelled, shims) for own in by_node.values()]
+    blocks = [_block(view, own, spelled) for own in by_node.values()]
     return {"blocks": blocks, "imports": _imports(blocks, modules, view)}
 
 
-def _block(
-    view: NamespaceView,
-    own: Sequence[Recording],
-    functions: Mapping[str, str],
-    shims: Mapping[str, ShimNames],
-) -> _Block:
+def _block(view: NamespaceView, own: Sequence[Recording], functions: Mapping[str, str]) -> _Block:
     entry = own[0].entry
     if entry is None:
-        return _Block(None, (), tuple(refusal(each.view, each.function) for each in own))
-    builder = NodeBuilder(
+        return _Block(None, refusals=tuple(refusal(each.view, each.function) for each in own))
+    node = NodeBuilder(
         view.operators[entry.operator.name],
         entry,
         own[0].node,
@@ -221,32 +212,17 @@ def _block(
         view.builtins,
         view.calls,
         functions,
+        _condition(entry, view),
     )
-    guard = _guard(entry, view)
-    wrappers = []
-    refusals = []
-    for recording in own:
-        if recording.view.schema.kind is SchemaKind.OUT:
-            refusals.append(refusal(recording.view, recording.function, builder.inputs))
-            continue
-        is_fast = _is_fast(recording.view, shims)
-        wrappers.append(
-            WrapperBuilder(recording.view, recording.function, builder, view.builtins, guard, is_fast).build()
-        )
-    return _Block(builder.build(), tuple(wrappers), tuple(refusals))
+    rows = [recorder_row(each.view.schema, each.function, each.node) for each in own]
+    return _Block(node.build(), tuple(rows))
 
 
-def _guard(entry: Differentiability, view: NamespaceView) -> Formula | None:
+def _condition(entry: Differentiability, view: NamespaceView) -> Formula | None:
     """Return the condition under which calls are recorded, where there is one."""
     if entry.condition is None:
         return None
     return resolve(parse(entry.condition), Scope.for_composite(entry.operator.schema, view.calls, view.used_methods))
-
-
-def _is_fast(view: OperatorView, shims: Mapping[str, ShimNames]) -> bool:
-    """Whether the operator has a fast shim: then every step of a recorded call shows."""
-    facts = shims[view.name].facts if view.name in shims else None
-    return isinstance(facts, DenseFacts | NativeFacts) and not facts.writes and not facts.is_truth
 
 
 def _formulas(entry: Differentiability) -> Iterator[Formula]:
@@ -262,11 +238,16 @@ def _imports(blocks: Sequence[_Block], modules: Mapping[str, str], view: Namespa
     texts: list[str] = []
     for block in blocks:
         if block.node is not None:
-            texts += (block.node.base, *block.node.fields, block.node.signature, *block.node.statements)
-        for wrapper in block.wrappers:
-            texts += (wrapper.decorator, wrapper.head, wrapper.signature, *wrapper.statements)
-        texts += [each.value for each in block.refusals]
+            texts += (block.node.head, *map(_value, block.node.fields))
+            for function in block.node.functions:
+                texts += (function.decorator, function.signature, *function.statements)
+        texts += [_value(row) for row in (*block.rows, *(each.row for each in block.refusals))]
     words = words_in(texts)
     whole = [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
     return import_lines(words, whole, [*extra, *view.imports(words)])
+
+
+def _value(assignment: str) -> str:
+    """Return what is assigned: names of operators and fields may be those of the runtime."""
+    return assignment.partition(" = ")[2]

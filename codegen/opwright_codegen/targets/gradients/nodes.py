@@ -3,7 +3,8 @@
 Note [What is saved]
 Each formula keeps what it names, and only if its input needs a gradient: `other` of a product is saved if `self` does.
 A fact about a tensor (`self.shape`) is saved in the tensor's place. In a backward pass a formula is evaluated only
-where its gradient is asked for.
+where its gradient is asked for. The body of a class says how each thing is kept (`opwright.autograd.fields`), by which
+the runtime records calls; for a fact that it does not know there is a function.
 """
 
 from __future__ import annotations
@@ -28,21 +29,26 @@ from opwright_codegen.formula.ast import (
 )
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.formula.resolve import BUILTINS
-from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.targets.gradients.node_formulas import formula_texts
-from opwright_codegen.views.annotations import Side, Tensors, annotation, tensors_in
+from opwright_codegen.views.annotations import Tensors, tensors_in
 from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import OperatorView, signature, tuple_text
 
-__all__ = ["NodeBuilder", "NodeClass", "Slot"]
+__all__ = ["NodeBuilder", "NodeClass"]
 
 # What Node and MultipleOutputs have themselves.
 _MEMBERS = (
-    "apply", "counts", "dtype", "edges", "extra", "formulas", "metadata", "more", "name", "next_functions", "output",
-    "outputs", "register_hook", "register_prehook", "release", "saved", "sequence", "shape", "shown", "takes_edges",
-    "takes_undefined",
+    "apply", "counts", "dtype", "edges", "extra", "fields", "formulas", "is_recorded", "metadata", "more", "name",
+    "next_functions", "operands", "output", "outputs", "refused", "register_hook", "register_prehook", "release",
+    "results", "saved", "sequence", "shape", "shown", "takes_edges", "takes_undefined",
 )  # fmt: skip
+# Facts about one tensor that the runtime keeps, and the functions that say so in the body of a class.
+_FACTS = {
+    "shape": "kept_shape", "numel()": "kept_numel", "stride()": "kept_stride",
+    "storage_offset()": "kept_storage_offset",
+}  # fmt: skip
 _LOCALS = (
     "Any", "Edge", "Sequence", "adjoint_of", "any", "conjugate_of", "each", "edges", "expanded", "grad", "grads", "len",
     "mask", "not_implemented", "ops", "reshaped", "self", "split_edges", "swapped", "turned", "unpack", "unpack_all",
@@ -62,7 +68,6 @@ class Slot:
     name: str
     saved: Saved
     tensors: Tensors
-    annotation: str
     is_result: bool
     inputs: frozenset[str]
 
@@ -77,17 +82,25 @@ class NodeClass:
     """The class of one operator's calls, as the template shows it."""
 
     comment: str
-    name: str
-    base: str
-    slots: str
+    head: str
     fields: tuple[str, ...]
+    functions: tuple[NodeFunction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFunction:
+    """A function in the body of a class: `apply`; with a decorator, what computes a value that is kept, or says whether
+    a call is recorded."""
+
+    decorator: str
     signature: str
     statements: tuple[str, ...]
 
 
 class NodeBuilder:
     """The builder of the class for an entry of derivatives.yaml, which shows itself as `shown`, if that is given.
-    `functions` are the texts that operators and backward functions are called by."""
+    `functions` are the texts that operators and backward functions are called by. A `condition` is one for calls to be
+    recorded."""
 
     def __init__(
         self,
@@ -98,6 +111,7 @@ class NodeBuilder:
         builtins: BuiltinNames,
         operators: Mapping[str, str],
         functions: Mapping[str, str],
+        condition: Formula | None = None,
     ) -> None:
         self.schema: FunctionSchema = view.schema
         self.entry = entry
@@ -108,6 +122,8 @@ class NodeBuilder:
         self._builtins = builtins
         self.operators = operators
         self._functions = functions
+        self._condition = condition
+        self._arguments = [argument.name for argument in self.schema.arguments]
         self._types = {a.name: a.type for a in self.schema.arguments}
         self._types |= {
             name: result.type for name, result in zip(self.schema.output_names, self.schema.returns, strict=True)
@@ -153,46 +169,98 @@ class NodeBuilder:
                     namer.claim(name),
                     saved,
                     tensors,
-                    self._annotation(saved, tensors),
                     is_result,
                     frozenset(needed[name]),
                 )
             )
         return tuple(slots)
 
-    def _annotation(self, saved: Saved, tensors: Tensors) -> str:
-        if saved.fact is not None:
-            return "Any"
-        if tensors is not Tensors.NONE:
-            return "Saved"
-        return annotation(self._types[saved.of], self._builtins, side=Side.KERNEL)
+    def _field(self, slot: Slot) -> str:
+        """Return what the body of the class says of a slot, `saved_tensor(1, needed_by=(0,))`; empty for a value that
+        a function computes."""
+        at = self._position(slot)
+        if isinstance(fact := slot.saved.fact, Formula):
+            word = "" if slot.is_result else self._fact(fact, slot.saved.of)
+            return f"{word}({at})" if word else ""
+        if slot.is_result:
+            return f"saved_result({at})"
+        if not slot.is_tensor:
+            return f"kept_argument({at})"
+        if slot.inputs.issuperset(self.inputs):
+            return f"saved_tensor({at})"
+        needing = [str(self._arguments.index(name)) for name in self.inputs if name in slot.inputs]
+        return f"saved_tensor({at}, needed_by={tuple_text(needing)})"
+
+    def _position(self, slot: Slot) -> str:
+        """Return where what is kept stands among the arguments, or the results; empty for the only result."""
+        if not slot.is_result:
+            return str(self._arguments.index(slot.saved.of))
+        results = self.schema.output_names
+        return str(results.index(slot.saved.of)) if len(results) > 1 else ""
+
+    def _fact(self, fact: Formula, of: str) -> str:
+        """Return the function for a fact that the runtime keeps; empty for another."""
+        match fact:
+            case Attribute(Reference(Kind.ARGUMENT, name), text) if name == of:
+                pass
+            case Call(Attribute(Reference(Kind.ARGUMENT, name), method), (), ()) if name == of:
+                text = f"{method}()"
+            case _:
+                return ""
+        return "" if self._is_list(of) else _FACTS.get(text, "")
 
     # -- the class
 
     def build(self) -> NodeClass:
         """Return the class as text."""
         parameters = ["self", "*grads: Any" if self.is_several else "grad: Any", "edges: Sequence[Edge] | None = None"]
-        kept = [(slot.name, slot.annotation) for slot in self.slots]
+        fields = [f"{slot.name} = {field}" for slot in self.slots if (field := self._field(slot))]
         if self.counts_inputs:
-            kept.append(("counts", "Any"))
-        names = sorted(quoted(name) for name, _ in kept)
-        fields = [f"{name}: {annotation}" for name, annotation in kept]
-        freed = [quoted(slot.name) for slot in self.slots if slot.is_tensor]
-        if freed:
-            fields.append(_tuple_field("saved", freed))
+            fields.append("counts = kept_counts()")
         if texts := formula_texts(self._formulas(), self._plain_slots()):
             fields.append(_tuple_field("formulas", [quoted(text) for text in texts]))
-        if self._shown:
-            fields.append(f"shown = {quoted(self._shown)}")
+        apply = NodeFunction("", signature("apply", parameters, "Sequence[Any]", 4), tuple(self._statements()))
+        values = [self._value(slot) for slot in self.slots if not self._field(slot)]
         return NodeClass(
             fill_comment(self._view.declaration),
-            self.name,
-            "RecordedSeveral" if self.is_several else "Recorded",
-            _tuple_field("__slots__", names),
+            bracketed(f"class {self.name}(", self._facts(), "):"),
             tuple(fields),
-            signature("apply", parameters, "Sequence[Any]", 4),
-            tuple(self._statements()),
+            (*values, *self._conditions(), apply),
         )
+
+    def _value(self, slot: Slot) -> NodeFunction:
+        """Return the function for a fact that the runtime does not know."""
+        assert isinstance(slot.saved.fact, Formula)
+        word = "kept_result_value" if slot.is_result else "kept_value"
+        head = signature(slot.name, [f"{self._own[slot.saved.of]}: Any"], "Any", 4)
+        line = formula_lines(self.spelled(slot.saved.fact), self._spelling(), 8, "return ")
+        return NodeFunction(f"@{word}({self._position(slot)})", head, (line,))
+
+    def _conditions(self) -> Iterator[NodeFunction]:
+        """Yield the function that says whether a call is recorded, where there is a condition."""
+        if self._condition is not None:
+            head = signature("is_recorded", [f"{self._own[name]}: Any" for name in self._arguments], "bool", 4)
+            line = formula_lines(self.spelled(self._condition), self._spelling(), 8, "return ")
+            yield NodeFunction("@recorded_if", head, (line,))
+
+    def _facts(self) -> list[str]:
+        """Return what stands in the head of the class: its base, positions of operands, and what else is uncommon."""
+        entry, returns = self.entry, self.schema.returns
+        operands = [str(self._arguments.index(name)) for name in self.inputs]
+        refused = [str(at) for at, argument in enumerate(self.schema.arguments) if self._is_refused(argument)]
+        facts = ["RecordedSeveral" if self.is_several else "Recorded", f"operands={tuple_text(operands)}"]
+        if refused:
+            facts.append(f"refused={tuple_text(refused)}")
+        if len(returns) > 1:
+            facts.append(f"results={tuple_text([str(position) for position in entry.differentiable_outputs])}")
+        if self._shown:
+            facts.append(f"shown={quoted(self._shown)}")
+        return facts
+
+    def _is_refused(self, argument: Argument) -> bool:
+        """Whether a tensor is no operand, and may require no gradient."""
+        is_operand = argument.name in self.inputs or argument.name in self.entry.non_differentiable
+        return argument.type.is_tensor_like and not is_operand
 
     def _formulas(self) -> Iterator[tuple[Formula, Formula]]:
         """Yield the formula of each edge, as it was read and as the module spells it: where each edge has one."""

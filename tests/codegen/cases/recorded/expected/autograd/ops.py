@@ -3,38 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gradients as gradients
-from numpy import ndarray
 
 from opwright.abi import (
-    GRAD,
-    DType,
     Edge,
-    Kernel,
     Recorded,
     RecordedSeveral,
-    Saved,
-    Tensor,
-    check_inplace,
-    check_no_gradient,
-    edges_of,
     gradients_of,
-    move_history,
-    next_sequence,
+    inplace_recorder,
+    kept_argument,
+    kept_shape,
+    kept_value,
     not_implemented,
-    rebase_history,
-    record,
-    record_several,
-    records,
-    refuse_recording,
-    save,
-    save_all,
-    save_optional,
-    save_original,
-    save_result,
+    out_recorder,
+    recorded_if,
+    recorder,
+    saved_result,
+    saved_tensor,
     unpack,
     unpack_all,
     unpack_optional,
@@ -45,11 +33,9 @@ from .. import ops
 
 
 # mul(Tensor self, Tensor other) -> Tensor
-class MulBackward0(Recorded):
-    __slots__ = ("other", "self")
-    other: Saved
-    self: Saved
-    saved = ("other", "self")
+class MulBackward0(Recorded, operands=(0, 1)):
+    other = saved_tensor(1, needed_by=(0,))
+    self = saved_tensor(0, needed_by=(1,))
     formulas = ("grad * other", "grad * self")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -65,53 +51,14 @@ class MulBackward0(Recorded):
         return grad_self, grad_other
 
 
-# mul(Tensor self, Tensor other) -> Tensor
-@records(MulBackward0, (0, 1), "other = save(1) for 0", "self = save(0) for 1")
-def mul_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = MulBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other) if self.edge is not None else None
-        node.self = save(self) if other.edge is not None else None
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        return result
-
-    return kernel
-
-
-# mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def mul_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        check_inplace(self)
-        node = MulBackward0()
-        node.edges = (self.edge, other.edge)
-        node.other = save(other) if self.edge is not None else None
-        node.self = save_original(self) if other.edge is not None else None
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
-
-
-# mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-mul_out = refuse_recording("mul", 0, 1, 2)
+mul_default = recorder(MulBackward0)
+mul_ = inplace_recorder(MulBackward0)
+mul_out = out_recorder(MulBackward0)
 
 
 # exp(Tensor self) -> Tensor
-class ExpBackward0(Recorded):
-    __slots__ = ("result",)
-    result: Saved
-    saved = ("result",)
+class ExpBackward0(Recorded, operands=(0,)):
+    result = saved_result()
     formulas = ("ops.mul(grad, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -119,71 +66,24 @@ class ExpBackward0(Recorded):
         return (ops.mul(grad, result),)
 
 
-# exp(Tensor self) -> Tensor
-@records(ExpBackward0, (0,), "result = result(0)")
-def exp(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = ExpBackward0()
-        node.edges = (self.edge,)
-        array = result.array
-        if type(array) is ndarray:
-            node.sequence = next_sequence()
-            node.extra = None
-            node.shape = array.shape
-            node.dtype = array.dtype
-            result.edge = node
-            result.keys |= GRAD
-        else:
-            record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# exp_(Tensor(a!) self) -> Tensor(a!)
-def exp_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        check_inplace(self)
-        node = ExpBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self), node)
-        node.result = save_result(self)
-        return self
-
-    return kernel
+exp = recorder(ExpBackward0)
+exp_ = inplace_recorder(ExpBackward0)
 
 
 # less(Tensor self, Tensor other) -> Tensor
-class LessBackward0(Recorded):
-    __slots__ = ()
-
+class LessBackward0(Recorded, operands=(0,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (zeros_for(grad, grad.shape),)
 
 
-# less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def less_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
-        check_inplace(self)
-        node = LessBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, other), node)
-        return self
-
-    return kernel
+less_ = inplace_recorder(LessBackward0)
 
 
 # scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor
-class ScaleBackward0(Recorded):
-    __slots__ = ("bias_shape", "from_", "mask")
-    from_: float
-    mask: Saved
-    bias_shape: Any
-    saved = ("mask",)
+class ScaleBackward0(Recorded, operands=(0, 2), refused=(3,)):
+    from_ = kept_argument(1)
+    mask = saved_tensor(4, needed_by=(2,))
+    bias_shape = kept_shape(2)
     formulas = ("grad * from_", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -198,28 +98,12 @@ class ScaleBackward0(Recorded):
         return grad_self, grad_bias
 
 
-# scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor
-def scale(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, from_: float, bias: Tensor | None, noise: Tensor | None, mask: Tensor | None) -> Tensor:
-        check_no_gradient("scale", "noise", noise)
-        if self.edge is None and (bias is None or bias.edge is None):
-            return below(self, from_, bias, noise, mask)
-        result = below(self, from_, bias, noise, mask)
-        node = ScaleBackward0()
-        node.edges = (self.edge, None if bias is None else bias.edge)
-        node.from_ = from_
-        node.mask = save_optional(mask) if (bias is not None and bias.edge is not None) else None
-        node.bias_shape = None if bias is None else bias.shape
-        record(result, node)
-        return result
-
-    return kernel
+scale = recorder(ScaleBackward0)
 
 
 # scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor
-class ScaleBackward1(Recorded):
-    __slots__ = ("from_",)
-    from_: float
+class ScaleBackward1(Recorded, operands=(0, 2), refused=(3,)):
+    from_ = kept_argument(1)
     formulas = ("grad * from_", "")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -233,28 +117,16 @@ class ScaleBackward1(Recorded):
         return grad_self, grad_bias
 
 
-# scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor
-@records(ScaleBackward1, (0, 2), "from_ = 1", refused=(3,))
-def scale_AutogradCUDA(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, from_: float, bias: Tensor | None, noise: Tensor | None, mask: Tensor | None) -> Tensor:
-        check_no_gradient("scale", "noise", noise)
-        if self.edge is None and (bias is None or bias.edge is None):
-            return below(self, from_, bias, noise, mask)
-        result = below(self, from_, bias, noise, mask)
-        node = ScaleBackward1()
-        node.edges = (self.edge, None if bias is None else bias.edge)
-        node.from_ = from_
-        record(result, node)
-        return result
-
-    return kernel
+scale_AutogradCUDA = recorder(ScaleBackward1)
 
 
 # join(Tensor[] tensors, Tensor? last=None, int shape=0) -> Tensor
-class JoinBackward0(Recorded):
-    __slots__ = ("shape_", "tensors_shapes")
-    tensors_shapes: Any
-    shape_: int
+class JoinBackward0(Recorded, operands=(0, 1)):
+    shape_ = kept_argument(2)
+
+    @kept_value(0)
+    def tensors_shapes(tensors: Any) -> Any:
+        return gradients.shapes_of(tensors)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         *tensors_edges, last_edge = self.edges if edges is None else edges
@@ -270,27 +142,14 @@ class JoinBackward0(Recorded):
         return *grad_tensors, grad_last
 
 
-# join(Tensor[] tensors, Tensor? last=None, int shape=0) -> Tensor
-def join(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(tensors: list[Tensor], last: Tensor | None, shape: int) -> Tensor:
-        result = below(tensors, last, shape)
-        node = JoinBackward0()
-        node.edges = (*edges_of(tensors), None if last is None else last.edge)
-        node.tensors_shapes = gradients.shapes_of(tensors)
-        node.shape_ = shape
-        record(result, node)
-        return result
-
-    return kernel
+join = recorder(JoinBackward0)
 
 
 # pick(Tensor self, Tensor?[] indices) -> (Tensor values, Tensor places)
-class PickBackward0(Recorded):
-    __slots__ = ("indices", "places", "self_shape")
-    self_shape: Any
-    indices: Saved
-    places: Saved
-    saved = ("indices", "places")
+class PickBackward0(Recorded, operands=(0,), results=(0,)):
+    self_shape = kept_shape(0)
+    indices = saved_tensor(1)
+    places = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack_all(self.indices, self)
@@ -298,28 +157,12 @@ class PickBackward0(Recorded):
         return (gradients.pick_backward(grad, self.self_shape, places, indices),)
 
 
-# pick(Tensor self, Tensor?[] indices) -> (Tensor values, Tensor places)
-def pick(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor, indices: list[Tensor | None]) -> tuple[Tensor, Tensor]:
-        if self.edge is None:
-            return below(self, indices)
-        values, places = below(self, indices)
-        node = PickBackward0()
-        node.edges = (self.edge,)
-        node.self_shape = self.shape
-        node.indices = save_all(indices)
-        record(values, node)
-        node.places = save(places)
-        return values, places
-
-    return kernel
+pick = recorder(PickBackward0)
 
 
 # halves(Tensor self) -> (Tensor low, Tensor high)
-class HalvesBackward0(RecordedSeveral):
-    __slots__ = ("high",)
-    high: Saved
-    saved = ("high",)
+class HalvesBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
+    high = saved_result(1)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         grad_low, grad_high = grads
@@ -327,99 +170,47 @@ class HalvesBackward0(RecordedSeveral):
         return (gradients.halves_backward(grad_low, grad_high, high),)
 
 
-# halves(Tensor self) -> (Tensor low, Tensor high)
-def halves(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
-    def kernel(self: Tensor) -> tuple[Tensor, Tensor]:
-        low, high = below(self)
-        node = HalvesBackward0()
-        node.edges = (self.edge,)
-        record_several((low, high), node)
-        node.high = save_result(high, 1)
-        return low, high
-
-    return kernel
+halves = recorder(HalvesBackward0)
 
 
 # pieces(Tensor self, int size) -> Tensor[]
-class PiecesBackward0(RecordedSeveral):
-    __slots__ = ("self_shape_minus_1", "size")
-    self_shape_minus_1: Any
-    size: int
+class PiecesBackward0(RecordedSeveral, operands=(0,)):
+    size = kept_argument(1)
+
+    @kept_value(0)
+    def self_shape_minus_1(self_: Any) -> Any:
+        return self_.shape[-1]
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (gradients.pieces_backward(grads, self.self_shape_minus_1, self.size),)
 
 
-# pieces(Tensor self, int size) -> Tensor[]
-def pieces_default(below: Callable[..., list[Tensor]]) -> Kernel:
-    def kernel(self: Tensor, size: int) -> list[Tensor]:
-        results = below(self, size)
-        node = PiecesBackward0()
-        node.edges = (self.edge,)
-        node.self_shape_minus_1 = self.shape[-1]
-        node.size = size
-        record_several(results, node)
-        return results
-
-    return kernel
+pieces_default = recorder(PiecesBackward0)
 
 
 # shift(Tensor(a) self, int dim) -> Tensor(a)
-class ShiftBackward0(Recorded):
-    __slots__ = ("dim",)
-    dim: int
+class ShiftBackward0(Recorded, operands=(0,)):
+    dim = kept_argument(1)
     formulas = ("ops.shift(grad, -dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.shift(grad, -self.dim),)
 
 
-# shift(Tensor(a) self, int dim) -> Tensor(a)
-@records(ShiftBackward0, (0,), "dim = 1")
-def shift(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        result = below(self, dim)
-        node = ShiftBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# shift_(Tensor(a!) self, int dim) -> Tensor(a!)
-def shift_(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dim: int) -> Tensor:
-        check_inplace(self)
-        node = ShiftBackward0()
-        node.edges = (self.edge,)
-        node.dim = dim
-        move_history(below(self, dim), node)
-        return self
-
-    return kernel
+shift = recorder(ShiftBackward0)
+shift_ = inplace_recorder(ShiftBackward0)
 
 
 # cast(Tensor self, ScalarType? dtype=None) -> Tensor
-class CastBackward0(Recorded):
-    __slots__ = ()
+class CastBackward0(Recorded, operands=(0,)):
     formulas = ("grad",)
+
+    @recorded_if
+    def is_recorded(self_: Any, dtype: Any) -> bool:
+        return dtype is None
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
-# cast(Tensor self, ScalarType? dtype=None) -> Tensor
-def cast(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, dtype: DType | None) -> Tensor:
-        is_recorded = dtype is None
-        if not is_recorded:
-            return below(self, dtype)
-        result = below(self, dtype)
-        node = CastBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
+cast = recorder(CastBackward0)
