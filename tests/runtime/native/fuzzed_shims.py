@@ -186,7 +186,7 @@ def _value(argument: Any, pool: Pool, rng: random.Random, shape: Any, own: Any, 
 
 
 def run(packages: list[str], count: int, seed: int, served: Counter[str]) -> None:
-    """Call the shims so many times, and those that served nothing some more: what fits all arguments of a kernel is rare."""
+    """Call the shims so many times, and those that served nothing some more: few calls fit all their arguments."""
     rng = random.Random(seed)
     pool = Pool(rng)
     kernels = [kernel for package in packages for kernel in kernels_of(package).values()]
