@@ -38,7 +38,8 @@ def recorded(one: Sample) -> bool:
 
 
 def gradients(function: Any, one: Sample, convert: Convert) -> list[Tensor | None]:
-    """The gradients of all inexact arguments, for gradients of the results that count from 1."""
+    """The gradients of all inexact arguments, for gradients of the results that count up to 1: sums of terms no larger
+    than the derivatives, whose digits are those that are compared."""
     args, kwargs = [convert(each) for each in one.args], {name: convert(each) for name, each in one.kwargs.items()}
     inputs = [each for each in leaves([*args, *kwargs.values()]) if isinstance(each, Tensor)]
     inputs = [each.requires_grad_() for each in inputs if each.is_floating_point() or each.is_complex()]
@@ -47,8 +48,13 @@ def gradients(function: Any, one: Sample, convert: Convert) -> list[Tensor | Non
         each for each in leaves(list(found) if isinstance(found, tuple) else [found]) if isinstance(each, Tensor)
     ]
     results = [each for each in results if each.requires_grad]
-    given = [opwright.arange(1, each.numel() + 1).to(each.dtype).view(each.shape).to(each.device) for each in results]
+    given = [counting_to_one(each.numel()).to(each.dtype).view(each.shape).to(each.device) for each in results]
     return list(opwright.autograd.grad(results, inputs, given, allow_unused=True))
+
+
+def counting_to_one(count: int) -> Tensor:
+    """Equal steps that end at 1."""
+    return opwright.arange(1, count + 1) / max(count, 1)
 
 
 @pytest.mark.parametrize("name", NAMES)

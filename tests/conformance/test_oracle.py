@@ -10,7 +10,7 @@ import pytest
 from declared import functional_of, of_kind, operators
 from invariants import INVARIANTS
 from samples import NO_SAMPLES, SAMPLES, sampled, samples_of, takes_an_array
-from sampling import FLOAT16, FLOAT32, Sample, bfloat16
+from sampling import Sample
 
 import opwright
 from opwright_codegen.schema.model import SchemaKind
@@ -20,6 +20,7 @@ from oracle import call, copied, difference, dtype_of, numpy_of, to_opwright, to
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
+from exactness import is_as_exact  # noqa: E402
 from known_differences import is_known  # noqa: E402
 
 # Contents are arbitrary.
@@ -30,8 +31,6 @@ DRAWN_OTHERWISE = ("poisson", "binomial", "multinomial")
 
 # oneDNN's kernels of these are asked only on some CPUs, and give NaN at infinity: PyTorch's own are the oracle.
 BESIDE_ONEDNN = ("gelu",)
-
-WIDE = {np.dtype("float32"): np.dtype("float64"), np.dtype("complex64"): np.dtype("complex128")}
 
 # Of permuted operands, whose products NumPy lays out as it likes.
 PERMUTING = ("einsum",)
@@ -52,67 +51,27 @@ def has_values(name: str) -> bool:
     return name.partition(".")[0] not in UNINITIALISED + DRAWN_OTHERWISE
 
 
-def found_difference(name: str, one: Sample, mine: Any, other: Any) -> str | None:
-    """What makes our result another than PyTorch's, by more than PyTorch's is apart from what it computes in float64;
-    of decompositions that are not unique, what makes other what they should share."""
+def found_difference(name: str, one: Sample, mine: Any, other: Any, where: str = "") -> str | None:
+    """What makes our result another than PyTorch's, unless that is known, or ours is as exact; of decompositions that
+    are not unique, what makes other what they should share."""
     invariants = INVARIANTS.get(name.partition(".")[0])
     if invariants is None or isinstance(mine, Exception) or isinstance(other, Exception):
         problem = difference(mine, other, values=has_values(name))
-        is_of_values = problem is not None and problem.startswith("values")
-        return None if is_of_values and cancels(name) and is_as_exact(name, one, mine, other) else problem
-    problem = difference(mine, other, values=False)
-    if problem is not None:
-        return problem
+    else:
+        problem = difference(mine, other, values=False) or shared_difference(invariants, mine, other)
+    if problem is None or is_known(name, one, where + problem):
+        return None
+    if invariants is None and problem.startswith("values"):
+        return None if is_as_exact(name, one, mine, other, theirs(functional_of(name))) else where + problem
+    return where + problem
+
+
+def shared_difference(invariants: Callable[[list[Any]], list[Any]], mine: Any, other: Any) -> str | None:
+    """What makes other what decompositions should share."""
     ours, theirs = (results if isinstance(results, tuple) else (results,) for results in (mine, other))
     shared = invariants([each.array for each in ours]), invariants([numpy_of(each) for each in theirs])
     found = (value_difference(a, b, normwise=True) for a, b in zip(*shared, strict=True))
     return next((problem for problem in found if problem is not None), None)
-
-
-def cancels(name: str) -> bool:
-    """Whether results are sums of larger terms, which are as exact as the largest of them."""
-    return "polynomial" in name or "pointwise" not in operators()[functional_of(name)].tags
-
-
-def is_as_exact(name: str, one: Sample, mine: Any, other: Any) -> bool:
-    """Whether what we computed in float32 is as near as PyTorch's to what it computes in float64."""
-    opwright.manual_seed(7)
-    torch.manual_seed(7)
-    exact = call(theirs(functional_of(name)), widened(one), to_torch)
-    given = dtypes_of(one)
-    if isinstance(exact, Exception) or given & {FLOAT16, bfloat16} or not given & WIDE.keys():
-        return False
-    found = (each if isinstance(each, list | tuple) else (each,) for each in (mine, other, exact))
-    return all(is_as_near(a.array, numpy_of(b), numpy_of(c)) for a, b, c in zip(*found, strict=True))
-
-
-def is_as_near(mine: np.ndarray, other: np.ndarray, exact: np.ndarray) -> bool:
-    """Whether our array is about as near to what is exact as another, which is near; the same where that is NaN."""
-    if exact.dtype.kind not in "fc":
-        return np.array_equal(mine, other)
-    finite = np.isfinite(exact)
-    if not np.array_equal(mine[~finite], other[~finite], equal_nan=True):
-        return False
-    size = np.abs(exact[finite]).max(initial=0)
-    ours, theirs = (np.abs(each[finite].astype(exact.dtype) - exact[finite]).max(initial=0) for each in (mine, other))
-    return bool(theirs <= 1e-3 * size and ours <= 4 * (theirs + np.finfo(FLOAT32).eps * size))
-
-
-def widened(one: Sample) -> Sample:
-    """A sample whose float32 and complex64 are float64 and complex128."""
-
-    def wide(value: Any) -> Any:
-        if isinstance(value, list):
-            return [wide(each) for each in value]
-        is_array = isinstance(value, np.ndarray)
-        return value.astype(WIDE.get(value.dtype, value.dtype)) if is_array else value
-
-    return Sample(tuple(wide(arg) for arg in one.args), {name: wide(value) for name, value in one.kwargs.items()})
-
-
-def dtypes_of(one: Sample) -> set[np.dtype]:
-    given = (leaf for arg in (*one.args, *one.kwargs.values()) for leaf in leaves(arg))
-    return {leaf.dtype for leaf in given if isinstance(leaf, np.ndarray)}
 
 
 def thinned(every: list[Sample], step: int) -> list[Sample]:
@@ -126,7 +85,7 @@ def compare(name: str, each: Callable[[Sample], str | None], step: int = 1) -> N
         opwright.manual_seed(7)
         torch.manual_seed(7)
         problem = each(one)
-        if problem is not None and not is_known(name, one, problem):
+        if problem is not None:
             found.append(f"{name}{one}: {problem}")
     if found:
         pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:12]), pytrace=False)
@@ -195,8 +154,7 @@ def test_out(name: str, filled: bool) -> None:
             a is not b for a, b in zip(opwright_result, mine_outs.values(), strict=True)
         ):
             return "the result is not out"
-        problem = found_difference(name, one, mine, other)
-        return None if problem is None else f"{'strided' if filled else 'resized'} out: {problem}"
+        return found_difference(name, one, mine, other, f"{'strided' if filled else 'resized'} out: ")
 
     compare(name, each, step=9)
 

@@ -26,7 +26,7 @@ from opwright_codegen.formula.ast import (
 )
 from opwright_codegen.formula.ufuncs import UFUNCS
 
-__all__ = ["TRUTHS", "Names", "is_elementwise", "keeps_dtype", "operands_broadcast"]
+__all__ = ["TRUTHS", "Names", "is_elementwise", "is_of_operands", "keeps_dtype", "operands_broadcast"]
 
 # The number of operands of each function; `matmul` is a ufunc by name alone.
 _FUNCTIONS = {name: count for name, count in UFUNCS.items() if name != "matmul"} | {"where": 3, "clip": 3}
@@ -99,6 +99,22 @@ def operands_broadcast(formula: Formula, writers: Collection[str] = ()) -> froze
             return frozenset().union(*map(operands_broadcast, operands))
         case _:
             return frozenset().union(*map(operands_broadcast, _operands(formula) or ()))
+
+
+def is_of_operands(formula: Formula, names: Names, writers: Collection[str] = ()) -> bool:
+    """Whether a ufunc, or a function of `writers`, is called with these arrays and numbers themselves: then its answer
+    is of their dtype, and of no other integers."""
+    match formula:
+        case Conditional(_, then, otherwise):
+            return is_of_operands(then, names, writers) and is_of_operands(otherwise, names, writers)
+        case Call(Reference(Kind.FUNCTION, name), operands) if name in writers:  # (`xp` comes first)
+            given = tuple(each for each in operands if not (isinstance(each, Reference) and each.kind is Kind.MODULE))
+        case _:
+            given = _operands(formula) or ()
+    are_numbers = [_is_number(each, names) for each in given]
+    return not all(are_numbers) and all(
+        is_number or _is_argument(each, names.arrays) for is_number, each in zip(are_numbers, given, strict=True)
+    )
 
 
 def _operands(formula: Formula) -> tuple[Formula, ...] | None:

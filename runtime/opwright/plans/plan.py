@@ -231,9 +231,14 @@ class Plan:
         where that is written in place."""
         return self.form.dtype is self.form.produces and (self.form.pointwise or not in_place)
 
-    def out(self, target: Array) -> Array | None:
-        """Return `target` if the kernel may write straight into it: its own dtype, no operand's memory; else None."""
+    def out(self, target: Array, *, mixed: bool = False) -> Array | None:
+        """Return `target` if the kernel may write straight into it: its own dtype, no operand's memory; else None.
+
+        `mixed`: the kernel may compute with integers that have a sign, which NumPy casts to no bytes: `store` does.
+        """
         form = self.form
+        if mixed and form.dtype.kind == "u":
+            return None
         if target.dtype is form.dtype is form.produces and not self._shared:
             # NumPy's `negative` gives wrong numbers in the place of an operand with gaps of 16 or 64 bytes.
             is_own = len(self.operands) == 1 and self.operands[0] is target and not form.may_overlap

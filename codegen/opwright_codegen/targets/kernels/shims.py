@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from opwright_codegen.bindings.bind import Binding, Inline, Named, result_formulas
 from opwright_codegen.bindings.metas import Plans, ViewOf
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim, walk
-from opwright_codegen.formula.elementwise import operands_broadcast
+from opwright_codegen.formula.elementwise import Names, is_of_operands, operands_broadcast
 from opwright_codegen.formula.emit import Spelling, with_out
 from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import SchemaKind
@@ -20,6 +20,9 @@ from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import signature
 
 __all__ = ["ShimBuilder"]
+
+# What a kernel writes into; and where it may compute with other integers than the operands.
+_OUT, _OUT_OF_MIXED = "plan.out(target)", "plan.out(target, mixed=True)"
 
 
 class ShimBuilder:
@@ -242,6 +245,8 @@ class ShimBuilder:
         match kernel:
             case Inline(formula, writers=writers):
                 if out and self._fills_result(formula, writers):
+                    if not is_of_operands(formula, self._planned(), writers):
+                        out = _OUT_OF_MIXED
                     formula = with_out(formula, out, writers=writers) or formula
                 return spelled(formula, self.function_names(), {})
             case Named(function):
@@ -268,9 +273,14 @@ class ShimBuilder:
         rule = call.function
         if not isinstance(rule, Reference) or rule.name not in ("pointwise", "like"):
             return False
-        types = {a.name: a.type for a in self.schema.arguments}
-        tensors = {name for name in meta.operands if name is not None and types[name].is_tensor_like}
-        return tensors <= operands_broadcast(formula, writers)
+        return self._planned().arrays <= operands_broadcast(formula, writers)
+
+    def _planned(self) -> Names:
+        """Return the tensors that the plan casts, and the arguments that are none."""
+        tensors = {a.name for a in self.schema.arguments if a.type.is_tensor_like}
+        meta = self.binding.meta
+        operands = set(meta.operands) if isinstance(meta, Plans) else set()
+        return Names(frozenset(tensors & operands), numbers=frozenset(self.own) - tensors)
 
     def _list_result(self, arguments: Mapping[str, str]) -> list[str]:
         call = Call(Verbatim("new_results"), (Verbatim("plans"), self.kernel_call()))
@@ -298,7 +308,7 @@ class ShimBuilder:
         written = [self.own[a.name] for a in self.schema.mutated_arguments]
         take = "inplace" if self.schema.kind is SchemaKind.INPLACE else "target"
         if len(plans) == 1:
-            call = Call(Verbatim("plan.store"), (self.kernel_call("plan.out(target)"), Verbatim("target")))
+            call = Call(Verbatim("plan.store"), (self.kernel_call(_OUT), Verbatim("target")))
             return [
                 f"target = plan.{take}({written[0]})",
                 formula_lines(call, self.spelling(arguments), self.indent),
