@@ -53,6 +53,14 @@ TABLES = [
     for name in ("airy", "bessel", "bessel_jy", "gamma", "incomplete_gamma", "special")
 ]
 
+# The modules whose numbers the core goes by, too, by what their names in C begin with.
+NUMBERS = {
+    "CORE": RUNTIME / "opwright" / "core.py",
+    "KIND": RUNTIME / "opwright" / "dispatch" / "forms.py",
+    "SAVE": RUNTIME / "opwright" / "autograd" / "recorders.py",
+    "STEP": RUNTIME / "opwright" / "autograd" / "formulas.py",
+}
+
 # What a package without the extensions has in the place of each: `opwright/core.py` reads it.
 REASON = "{}_missing.txt"
 
@@ -116,6 +124,8 @@ class BuildCore(build_ext):
         folder.joinpath("coefficients.h").write_text(
             "".join(line for path in TABLES for line in _tables(path)), "utf-8"
         )
+        numbers = (line for prefix, path in NUMBERS.items() for line in _numbers(prefix, path))
+        folder.joinpath("numbers.h").write_text("".join(["#pragma once\n", *numbers]), "utf-8")
         return folder
 
 
@@ -181,6 +191,18 @@ def _constants(name: str, value: Any) -> Iterator[str]:
             yield from _constants(f"{name}_{place}", each)
 
 
+def _numbers(prefix: str, path: Path) -> Iterator[str]:
+    """Yield the numbers of a module for C: `KIND_TENSOR` of `_TENSOR, _ARRAY = range(2)`, `CORE_VERSION` of `VERSION:
+    Final = 12`."""
+    for statement in ast.parse(path.read_text("utf-8")).body:
+        match statement:
+            case ast.Assign([ast.Tuple(names)], ast.Call(ast.Name("range"))):
+                listed = ", ".join(f"{prefix}_{ast.unparse(name).lstrip('_')}" for name in names)
+                yield f"enum {{ {listed} }};\n"
+            case ast.AnnAssign(ast.Name(name), ast.Name("Final"), ast.Constant(int(number))):
+                yield f"#define {prefix}_{name.lstrip('_')} {number}\n"
+
+
 def _unsupported() -> str:
     """Return why this interpreter cannot have it, or nothing."""
     if sys.implementation.name != "cpython":
@@ -203,8 +225,12 @@ shutil.rmtree("opwright.egg-info", ignore_errors=True)
 
 setup(
     ext_modules=[
-        _extension("opwright._fast", sorted(CORE.glob("*.c")), [*TEMPLATES.values()]),
-        _extension("opwright_kernels._native", [*sorted(NATIVE.glob("*.c")), SHARED], [*TEMPLATES.values(), *TABLES]),
+        _extension("opwright._fast", sorted(CORE.glob("*.c")), [*TEMPLATES.values(), *NUMBERS.values()]),
+        _extension(
+            "opwright_kernels._native",
+            [*sorted(NATIVE.glob("*.c")), SHARED],
+            [*TEMPLATES.values(), *TABLES, NUMBERS["CORE"]],
+        ),
     ],
     cmdclass={"build_ext": BuildCore, "bdist_wheel": Wheel},
 )

@@ -6,8 +6,7 @@
 
 #include "numpy_api.h"
 
-/* The version of what Python code, this extension and those of kernels agree on: `opwright.core.VERSION`. */
-#define CORE_VERSION 12
+#include "numbers.h" /* written by the build: CORE_VERSION, and what else `NUMBERS` in setup.py lists */
 
 typedef struct CompiledKernel CompiledKernel;
 

@@ -1,7 +1,6 @@
-"""The choice of what runs calls: the compiled core, `opwright._fast`, or the Python that says what it has to do.
+"""The choice of what runs calls: the compiled core, `opwright._fast` (`runtime/fast/README.md`), or the Python.
 
-`runtime/fast/README.md` says what is compiled: what is common. Kernels in C of another package's functions are an
-extension of that package, `_native`, which is loaded with the first of them.
+Kernels in C of another package's functions are its extension `_native`, which is loaded with the first of them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 __all__ = ["VERSION", "Caller", "Core", "NodeBase", "SizeBase", "TensorBase", "compiled", "core", "fast"]
 
-VERSION: Final = 12  # of what Python code and the extensions agree on: `CORE_VERSION` in runtime/fast/kernel.h
+VERSION: Final = 12  # of what Python code and the extensions agree on: the build tells it C
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 

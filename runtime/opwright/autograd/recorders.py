@@ -20,8 +20,12 @@ __all__ = ["configure_recording", "records"]
 Function = Callable[..., Any]
 Make = TypeVar("Make", bound=Function)
 _KEPT: Final = re.compile(r"(\w+) = ([a-z]*)(?:\((\d+)\)|(\d+))?(?: for (\d+(?:, \d+)*))?")
-# How a thing is kept: `SaveKind` in runtime/fast/saved_values.h.
-_WAYS: Final = {"": 0, "save": 1, "result": 2, "other": 3, "shape": 4, "numel": 5, "stride": 6}
+# How a thing is kept: `SAVE_VALUE` and so on of runtime/fast/saved_values.h, by `NUMBERS` of setup.py.
+_VALUE, _TENSOR, _RESULT, _OTHER, _SHAPE, _COUNT, _STRIDES = range(7)
+_WAYS: Final = {
+    "": _VALUE, "save": _TENSOR, "result": _RESULT, "other": _OTHER, "shape": _SHAPE, "numel": _COUNT,
+    "stride": _STRIDES,
+}  # fmt: skip
 
 
 def records(

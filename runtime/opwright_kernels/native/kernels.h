@@ -7,12 +7,15 @@
 #include "fast/kernel.h"
 #include "fast/plain_arrays.h"
 
-/* The tables of kernels, each ended by a name that is NULL. */
-extern const CompiledKernel activation_kernels[], arithmetic_kernels[], batch_norm_kernels[], joining_kernels[],
-    convolution_kernels[], decomposition_kernels[], fill_kernels[], gather_kernels[], im2col_kernels[], loss_kernels[],
-    matmul_kernels[], matmul_gradient_kernels[], max_min_kernels[], nonzero_kernels[], norm_gradient_kernels[],
-    pooling_kernels[], reduction_kernels[], scan_kernels[], select_kernels[], softmax_kernels[], special_kernels[],
-    where_kernels[];
+/* The tables of kernels, each in the file of its subject and ended by a name that is NULL: calls X for each. */
+#define KERNEL_TABLES(X)                                                                                               \
+    X(activation_kernels) X(arithmetic_kernels) X(batch_norm_kernels) X(joining_kernels) X(convolution_kernels)        \
+    X(decomposition_kernels) X(fill_kernels) X(gather_kernels) X(im2col_kernels) X(loss_kernels) X(matmul_kernels)     \
+    X(matmul_gradient_kernels) X(max_min_kernels) X(nonzero_kernels) X(norm_gradient_kernels) X(pooling_kernels)       \
+    X(reduction_kernels) X(scan_kernels) X(select_kernels) X(softmax_kernels) X(special_kernels) X(where_kernels)
+
+#define DECLARED(TABLE) extern const CompiledKernel TABLE[];
+KERNEL_TABLES(DECLARED)
 
 /* matmul.c */
 int products_ready(void);

@@ -3,12 +3,8 @@
 #define HAS_NUMPY_API
 #include "kernels.h"
 
-static const CompiledKernel *const tables[] = {
-    activation_kernels, arithmetic_kernels, batch_norm_kernels, joining_kernels, convolution_kernels,
-    decomposition_kernels, fill_kernels, gather_kernels, im2col_kernels, loss_kernels, matmul_kernels,
-    matmul_gradient_kernels, max_min_kernels, nonzero_kernels, norm_gradient_kernels, pooling_kernels,
-    reduction_kernels, scan_kernels, select_kernels, softmax_kernels, special_kernels, where_kernels, NULL,
-};
+#define LISTED(TABLE) TABLE,
+static const CompiledKernel *const tables[] = {KERNEL_TABLES(LISTED) NULL};
 
 /* What the core gives when it takes the kernels; none runs before. */
 static const CoreFunctions *core = NULL;

@@ -118,9 +118,8 @@ def test_kernels_in_c_are_loaded_with_aten() -> None:
     assert said == "False float32\nFalse True\nTrue\n"
 
 
-OTHER = (
-    f"version {VERSION + 1}, and this Opwright needs {VERSION}: build it again with `make generate` or `pip install`"
-)
+AGAIN = "build it again with `make generate` or `pip install`"
+OTHER = f"version {VERSION + 1}, and this Opwright needs {VERSION}: {AGAIN}"
 ABSENT = "`make generate` or `pip install` does it, where there is a C compiler"
 
 
