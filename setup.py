@@ -1,6 +1,7 @@
-"""The build of the compiled core, `opwright._fast`: everything else of the distribution is said in pyproject.toml.
+"""The build of what is in C: the compiled core, `opwright._fast`, and ATen's kernels, `opwright_kernels._native`.
 
-Where it cannot be built, what is installed runs in Python, and has the reason: `opwright.dispatch.core()` says it.
+Everything else of the distribution is said in pyproject.toml. Both are built or none: where that cannot be done, what
+is installed runs in Python, and has the reason, which `opwright.dispatch.core()` says.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ if int(setuptools.__version__.partition(".")[0]) < 77:
 
 from setuptools.command.bdist_wheel import bdist_wheel
 
-SOURCES = Path("runtime", "fast")
+RUNTIME = Path("runtime")
+CORE, NATIVE = RUNTIME / "fast", RUNTIME / "opwright_kernels" / "native"
+# What an extension of kernels has of the core's files.
+SHARED = CORE / "plain_arrays.c"
 FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
 # A function that NumPy's or Python's headers no longer declare is an error here, not when the extension is loaded.
 FLAGS += ["-Werror=implicit-function-declaration"]
@@ -49,8 +53,16 @@ TABLES = [
     for name in ("airy", "bessel", "bessel_jy", "gamma", "incomplete_gamma", "special")
 ]
 
-# What a package without the core has in its place, beside `opwright/core.py`, which reads it.
-REASON = "_fast_missing.txt"
+# The modules whose numbers the core goes by, too, by what their names in C begin with.
+NUMBERS = {
+    "CORE": RUNTIME / "opwright" / "core.py",
+    "KIND": RUNTIME / "opwright" / "dispatch" / "forms.py",
+    "SAVE": RUNTIME / "opwright" / "autograd" / "fields.py",
+    "STEP": RUNTIME / "opwright" / "autograd" / "formulas.py",
+}
+
+# What a package without the extensions has in the place of each: `opwright/core.py` reads it.
+REASON = "{}_missing.txt"
 
 
 class BuildCore(build_ext):
@@ -60,8 +72,9 @@ class BuildCore(build_ext):
         """Build it, or put the reason where it would be: in place, that is the folder of the sources."""
         self.problem = ""
         super().run()
-        for place in (Path(self.get_ext_fullpath(each.name)) for each in self.extensions):
-            reason = place.with_name(REASON)
+        for each in self.extensions:
+            place = Path(self.get_ext_fullpath(each.name))
+            reason = place.with_name(REASON.format(each.name.rpartition(".")[2]))
             reason.unlink(missing_ok=True)
             if self.problem:
                 place.unlink(missing_ok=True)  # one of other sources
@@ -69,35 +82,36 @@ class BuildCore(build_ext):
                 reason.write_text(f"{self.problem}\n", "utf-8")
 
     def build_extension(self, ext: Extension) -> None:
-        """Build it where that is possible."""
-        self.problem = _unsupported() or self._problem_of_building(ext)
-        if self.problem:
-            print(f"{ext.name} is not built, Python runs in its place: {self.problem}", file=sys.stderr)
+        """Build it where that is possible, and none after one that could not be built."""
+        if not self.problem and (problem := _unsupported() or self._problem_of_building(ext)):
+            self.problem = problem
+            print(f"{ext.name} is not built, Python runs in its place: {problem}", file=sys.stderr)
 
     def _problem_of_building(self, ext: Extension) -> str:
         """Build it; return why that could not be done, or nothing."""
         import numpy
 
-        ext.include_dirs += [numpy.get_include(), str(self._written_headers())]
+        ext.include_dirs += [numpy.get_include(), str(RUNTIME), str(self._written_headers())]
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args += FLAGS
             ext.libraries.append("m")  # else a compiler may take sines and exponentials of its own
             self.compiler.spawn = self.compiler.call = _run  # the name changes from setuptools to setuptools
-        compile_one = self.compiler.compile
-
-        def compile_all(sources: list[str], **options: Any) -> list[str]:
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                return [made for each in pool.map(lambda one: compile_one([one], **options), sources) for made in each]
-
-        self.compiler.compile = compile_all
+        self.compiler.compile = self._compile_all
         try:
             super().build_extension(ext)
         except (BaseError, CCompilerError, OSError) as error:
             return str(error)
         return ""
 
+    def _compile_all(self, sources: list[str], **options: Any) -> list[str]:
+        """Compile as the compiler does, on all processors."""
+        compile_one = type(self.compiler).compile
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            made = pool.map(lambda source: compile_one(self.compiler, [source], **options), sources)
+            return [each for objects in made for each in objects]
+
     def is_built(self) -> bool:
-        """Whether it was built, now or before."""
+        """Whether they were built, now or before."""
         return all(Path(self.get_ext_fullpath(each.name)).exists() for each in self.extensions)
 
     def _written_headers(self) -> Path:
@@ -110,6 +124,8 @@ class BuildCore(build_ext):
         folder.joinpath("coefficients.h").write_text(
             "".join(line for path in TABLES for line in _tables(path)), "utf-8"
         )
+        numbers = (line for prefix, path in NUMBERS.items() for line in _numbers(prefix, path))
+        folder.joinpath("numbers.h").write_text("".join(["#pragma once\n", *numbers]), "utf-8")
         return folder
 
 
@@ -175,6 +191,18 @@ def _constants(name: str, value: Any) -> Iterator[str]:
             yield from _constants(f"{name}_{place}", each)
 
 
+def _numbers(prefix: str, path: Path) -> Iterator[str]:
+    """Yield the numbers of a module for C: `KIND_TENSOR` of `_TENSOR, _ARRAY = range(2)`, `CORE_VERSION` of `VERSION:
+    Final = 12`."""
+    for statement in ast.parse(path.read_text("utf-8")).body:
+        match statement:
+            case ast.Assign([ast.Tuple(names)], ast.Call(ast.Name("range"))):
+                listed = ", ".join(f"{prefix}_{ast.unparse(name).lstrip('_')}" for name in names)
+                yield f"enum {{ {listed} }};\n"
+            case ast.AnnAssign(ast.Name(name), ast.Name("Final"), ast.Constant(int(number))):
+                yield f"#define {prefix}_{name.lstrip('_')} {number}\n"
+
+
 def _unsupported() -> str:
     """Return why this interpreter cannot have it, or nothing."""
     if sys.implementation.name != "cpython":
@@ -184,17 +212,25 @@ def _unsupported() -> str:
     return ""
 
 
+def _extension(name: str, sources: list[Path], written: list[Path]) -> Extension:
+    """Return an extension of some sources, which is built anew if one of the headers changes, or of what the written
+    ones are made of."""
+    headers = [header for folder in {source.parent for source in sources} for header in folder.glob("*.h")]
+    depends = sorted(map(str, [*headers, *written]))
+    return Extension(name, list(map(str, sources)), depends=depends, optional=True)
+
+
 # What a former build may have left here would offer our hooks to setuptools, which then wants the generator installed.
 shutil.rmtree("opwright.egg-info", ignore_errors=True)
 
 setup(
     ext_modules=[
-        Extension(
-            "opwright._fast",
-            sorted(str(path) for path in SOURCES.rglob("*.c")),
-            depends=sorted(map(str, [*SOURCES.rglob("*.h"), *TEMPLATES.values(), *TABLES])),
-            optional=True,
-        )
+        _extension("opwright._fast", sorted(CORE.glob("*.c")), [*TEMPLATES.values(), *NUMBERS.values()]),
+        _extension(
+            "opwright_kernels._native",
+            [*sorted(NATIVE.glob("*.c")), SHARED],
+            [*TEMPLATES.values(), *TABLES, NUMBERS["CORE"]],
+        ),
     ],
     cmdclass={"build_ext": BuildCore, "bdist_wheel": Wheel},
 )

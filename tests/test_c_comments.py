@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-CORE = Path(__file__).parents[1] / "runtime" / "fast"
-FILES = sorted(CORE.rglob("*.[ch]"))
+RUNTIME = Path(__file__).parents[1] / "runtime"
+FILES = sorted(RUNTIME.rglob("*.[ch]"))
 # A definition at the left margin: its type, its name (or OF(name), for each type) and its parameters, up to the brace
 # that ends a line or begins a body of one line.
 FUNCTION = re.compile(
@@ -38,7 +38,7 @@ def described(path: Path, text: str, match: re.Match[str], result_type: str) -> 
     """Return a function with the comment right above the start of a match."""
     before = text[: match.start()]
     comment = before[before.rindex("/*") :] if before.endswith("*/\n") else ""
-    where = f"{path.relative_to(CORE).as_posix()}:{before.count(chr(10)) + 1} {match['name']}"
+    where = f"{path.relative_to(RUNTIME).as_posix()}:{before.count(chr(10)) + 1} {match['name']}"
     return Function(where, " ".join(comment.replace("\n *", "").split()), result_type.split()[-1] == "void")
 
 
@@ -55,11 +55,11 @@ def functions(path: Path) -> Iterator[Function]:
 def test_functions_are_found() -> None:
     """Of every shape: static or not, of a pointer, a number or nothing, over several lines, in headers, by macros."""
     found = {function.where.split()[1]: function for path in FILES for function in functions(path)}
-    assert found["is_node"].where.startswith("node.h:")
+    assert found["is_node"].where.startswith("fast/node.h:")
     assert found["track_all"].is_void
     assert not found["cell_at"].is_void  # a pointer
-    assert {"hand_on", "configure", "PyInit__fast"} <= set(found)
-    assert found["own_lgamma_f32"].where.startswith("kernels/gamma.h:")  # in one line
+    assert {"hand_on", "configure", "PyInit__fast", "PyInit__native"} <= set(found)
+    assert found["own_lgamma_f32"].where.startswith("opwright_kernels/native/gamma.h:")  # in one line
     assert not found["sum_row"].is_void  # for each type
     assert found["LOOP1"].is_void
     assert {"UNARY", "INDEXED_LOOP", "SCAN", "POSITIONS", "BESIDE", "EXTREME", "PLUS_PRODUCT", "HAS_NONFINITE"} <= set(
@@ -67,12 +67,12 @@ def test_functions_are_found() -> None:
     )
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CORE).as_posix())
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(RUNTIME).as_posix())
 def test_every_function_says_what_it_does(path: Path) -> None:
     assert [function.where for function in functions(path) if len(function.comment.split()) < 4] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CORE).as_posix())
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(RUNTIME).as_posix())
 def test_every_function_says_what_it_returns(path: Path) -> None:
     silent = [each.where for each in functions(path) if not each.is_void and not RETURNED.search(each.comment)]
     assert silent == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -28,7 +29,7 @@ def sources(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     for part in PARTS:
         copied(ROOT / part, folder / part)
-    for built in (folder / "runtime").rglob("_fast*.so"):
+    for built in (folder / "runtime").rglob("_*.so"):
         built.unlink()
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
@@ -66,7 +67,7 @@ WITHOUT = [
 
 @pytest.mark.parametrize(("compiler", "reason"), WITHOUT)
 def test_without_a_compiler_it_is_for_every_python(compiler: str, reason: str, tmp_path: Path) -> None:
-    """What is installed knows why it has no core, and says so once."""
+    """What is installed knows why it has neither extension, and says so once."""
     broken = tmp_path / "broken-compiler"
     broken.write_text(f"#!{sys.executable}\n{BROKEN}\n")
     broken.chmod(0o755)
@@ -74,23 +75,27 @@ def test_without_a_compiler_it_is_for_every_python(compiler: str, reason: str, t
     made, said = wheel(tmp_path / "project", CC=compiler, PATH=path)
     assert made.name.endswith("-py3-none-any.whl")
     assert said.count(f"opwright._fast is not built, Python runs in its place: {reason}\n") == 1
-    assert not any("_fast." in name for name in zipfile.ZipFile(made).namelist())
+    names = zipfile.ZipFile(made).namelist()
+    assert [name for name in names if re.search(r"_(fast|native)\.|\.[ch]$", name)] == []
     assert ran(made, tmp_path, f"opwright._fast is not built: {reason}") == "python [2.0, 2.0]"
 
 
-def test_a_build_in_place_has_the_reason_and_no_older_core(tmp_path: Path) -> None:
+def test_a_build_in_place_has_the_reason_and_nothing_older(tmp_path: Path) -> None:
     """`make` and `pip install --editable` build in place: there the folder of the sources is what is installed."""
-    package = sources(tmp_path / "project") / "runtime" / "opwright"
-    older = package / f"_fast{sysconfig.get_config_var('EXT_SUFFIX')}"
-    older.write_bytes(b"built of other sources")
+    runtime = sources(tmp_path / "project") / "runtime"
+    built = [runtime / "opwright" / "_fast", runtime / "opwright_kernels" / "_native"]
+    older = [path.with_name(f"{path.name}{sysconfig.get_config_var('EXT_SUFFIX')}") for path in built]
+    for path in older:
+        path.write_bytes(b"built of other sources")
     setup(tmp_path / "project", "build_ext", "--inplace", CC="false")
-    assert (package / "_fast_missing.txt").read_text() == "false ended with 1\n"
-    assert not older.exists()
+    for path in built:
+        assert path.with_name(f"{path.name}_missing.txt").read_text() == "false ended with 1\n"
+    assert not any(path.exists() for path in older)
 
 
 def test_one_file_includes_the_headers_of_numpy() -> None:
     """Another one would have a table of NumPy's functions of its own, which nobody loads."""
-    files = [path for path in (ROOT / "runtime" / "fast").rglob("*.[ch]") if "#include <numpy/" in path.read_text()]
+    files = [path for path in (ROOT / "runtime").rglob("*.[ch]") if "#include <numpy/" in path.read_text()]
     assert [path.name for path in files] == ["numpy_api.h"]
 
 
@@ -131,7 +136,8 @@ def test_no_compiler_warns(compiler: str, tmp_path: Path) -> None:
     # A build that fails has written the headers that come of templates and tables.
     setup(ROOT, "build_ext", f"--build-temp={tmp_path}", f"--build-lib={tmp_path / 'lib'}", CC="false")
     include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}", f"-I{tmp_path / 'include'}"]
-    files = sorted(str(path) for path in (ROOT / "runtime" / "fast").rglob("*.c"))
+    include.append(f"-I{ROOT / 'runtime'}")
+    files = sorted(str(path) for path in (ROOT / "runtime").rglob("*.c"))
     checks = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
     done = subprocess.run(
         [*command, *checks, *include, *files], cwd=tmp_path, capture_output=True, text=True, check=False
@@ -146,9 +152,12 @@ def clang() -> list[str]:
 
 
 @pytest.mark.skipif(fast is None or not os.confstr("CS_GNU_LIBC_VERSION"), reason="needs the core, and glibc's libm")
-def test_the_core_names_the_library_of_its_functions() -> None:
+def test_extensions_name_the_library_of_their_functions() -> None:
     """Without it a linker takes sines and exponentials from wherever it finds them, or those of the oldest version."""
-    assert b"libm.so" in Path(fast.__file__).read_bytes()
+    from opwright_kernels import _native
+
+    for extension in (fast, _native):
+        assert b"libm.so" in Path(extension.__file__).read_bytes()
 
 
 @pytest.mark.slow  # (it compiles for half a minute and more)

@@ -80,7 +80,9 @@ def test_it_takes_little_memory(loaded: dict[str, Any]) -> None:
     assert loaded["bytes"] <= MOST_BYTES
 
 
-@pytest.mark.parametrize("part", ["opwright_aten", "opwright.autograd", "opwright.library", "opwright.whole"])
+@pytest.mark.parametrize(
+    "part", ["opwright_aten", "opwright_kernels._native", "opwright.autograd", "opwright.library", "opwright.whole"]
+)
 def test_it_loads_no(part: str, loaded: dict[str, Any]) -> None:
     assert [name for name in loaded["paths"] if f"{name}.".startswith(f"{part}.")] == []
 

@@ -210,7 +210,7 @@ LISTED = [
     "schemas", "codegen/opwright_codegen", "templates", "generated/opwright_aten",
     "runtime/opwright", "tests", "tests/runtime", "benchmarks", "examples", "docs",
 ]  # fmt: skip
-UNLISTED = re.compile(r"\.|__init__|__pycache__|py\.typed|README|_fast\..*\.(so|pyd)$")
+UNLISTED = re.compile(r"\.|__init__|__pycache__|py\.typed|README|_(fast|native)\..*\.(so|pyd)$")
 
 
 @pytest.mark.parametrize("folder", LISTED)

@@ -4,8 +4,9 @@
  * A pooled array is whole, and one reference is the pool's. It looks as NumPy makes it: memory of its own, row-major,
  * writable. */
 
-#include "numpy_api.h"
 #include "array_pool.h"
+#include "core.h"
+#include "numpy_api.h"
 
 #define BUCKETS 64
 /* The most arrays in a bucket, and the most bytes of one. */

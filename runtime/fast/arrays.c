@@ -80,28 +80,6 @@ int array_is_inexact(PyObject *object) {
     return PyTypeNum_ISUSERDEF(type) ? -1 : PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type);
 }
 
-/* Find the first byte of an array and the one behind its last. */
-static void find_bounds(PyArrayObject *array, char **first, char **behind) {
-    *first = *behind = PyArray_BYTES(array);
-    *behind += PyArray_ITEMSIZE(array);
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        npy_intp way = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
-        *(way < 0 ? first : behind) += way;
-    }
-}
-
-/* Whether the memory from the first to the last element of one is before that of the other, or behind it. */
-int arrays_are_apart(PyObject *first, PyObject *second) {
-    PyArrayObject *a = (PyArrayObject *)first, *b = (PyArrayObject *)second;
-    char *of_a, *behind_a, *of_b, *behind_b;
-    if (PyArray_SIZE(a) == 0 || PyArray_SIZE(b) == 0) {
-        return 1;
-    }
-    find_bounds(a, &of_a, &behind_a);
-    find_bounds(b, &of_b, &behind_b);
-    return behind_a <= of_b || behind_b <= of_a;
-}
-
 /* Whether two arrays have the very same dtype and the same shape; returns 1 or 0. */
 int arrays_are_alike(PyObject *first, PyObject *second) {
     PyArrayObject *a = (PyArrayObject *)first, *b = (PyArrayObject *)second;

@@ -11,7 +11,6 @@ PyObject *array_dtype(PyObject *array);
 PyObject *array_of_one(PyObject *like);
 PyObject *array_copy(PyObject *array);
 int array_fits(PyObject *array, PyObject *dtype, PyObject *shape);
-int arrays_are_apart(PyObject *first, PyObject *second);
 int arrays_are_alike(PyObject *first, PyObject *second);
 int array_is_real(PyObject *array);
 int array_is_dense(PyObject *array);

@@ -3,18 +3,7 @@
 #ifndef OPWRIGHT_CORE_H
 #define OPWRIGHT_CORE_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <structmember.h>
-
-#ifdef Py_GIL_DISABLED
-#error "opwright._fast relies on the GIL: free-threaded builds run the Python"
-#endif
-
-/* The version of what Python code and this extension agree on: `opwright.core.VERSION`. */
-#define CORE_VERSION 12
+#include "python_api.h"
 
 /* The most arguments of a call that the core handles. */
 #define MOST_ARGUMENTS 16

@@ -3,9 +3,9 @@
 
 #include "arrays.h"
 #include "engine.h"
-#include "kernels/dense.h"
-#include "numpy_api.h"
 #include "fast_path.h"
+#include "kernel_sets.h"
+#include "numpy_api.h"
 
 /* Whether a gradient is what an edge to a node of one result wants. */
 static int fits(PyObject *result, PyObject *edge) {

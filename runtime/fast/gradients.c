@@ -8,19 +8,15 @@
 #include "saved_values.h"
 #include "operator.h"
 
+/* What a step does, by the numbers of `opwright.autograd.formulas`: STEP_GRAD is the gradient of the result, STEP_SAVED a
+ * tensor that the node saved, STEP_VALUE anything else in a slot, STEP_GIVEN a constant, STEP_CONJ a value's conjugate,
+ * STEP_CALL an operator's result. */
+#include "numbers.h"
+
 /* The most slots that are freed here. */
 #define MOST_FREED 12
 
-/* Steps, whose values those after them may take; `opwright.autograd.formulas` has the numbers. */
-enum Kind {
-    STEP_GRAD = 0,  /* the gradient of the result */
-    STEP_SAVED = 1, /* a tensor that the node saved */
-    STEP_VALUE = 2, /* anything else in a slot */
-    STEP_GIVEN = 3, /* a constant */
-    STEP_CONJ = 4,  /* a value's conjugate: it, where it is real */
-    STEP_CALL = 5,  /* an operator's result */
-};
-
+/* A step of a formula, whose value those after it may take. */
 typedef struct {
     unsigned char kind, count;
     unsigned char operands[MOST_ARGUMENTS]; /* the numbers of values */

@@ -4,28 +4,12 @@
 
 Interned interned = {0};
 
+#define ROW(NAME) {&interned.NAME, #NAME},
+
 static const struct {
     PyObject **name;
     const char *text;
-} texts[] = {
-    {&interned._blocks, "_blocks"},
-    {&interned._call_uncommon, "_call_uncommon"},
-    {&interned._non_differentiable, "_non_differentiable"},
-    {&interned._saved, "_saved"},
-    {&interned._to_save, "_to_save"},
-    {&interned.acquire, "acquire"},
-    {&interned.apply, "apply"},
-    {&interned.indices, "indices"},
-    {&interned.inference_mode, "inference_mode"},
-    {&interned.no_grad, "no_grad"},
-    {&interned.out, "out"},
-    {&interned.outputs, "outputs"},
-    {&interned.release, "release"},
-    {&interned.requires_grad, "requires_grad"},
-    {&interned.saved, "saved"},
-    {&interned.several, "several"},
-    {&interned.watched, "watched"},
-};
+} texts[] = {INTERNED_NAMES(ROW)};
 
 /* Intern all names. Returns -1 with an exception. */
 int interned_ready(void) {

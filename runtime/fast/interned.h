@@ -5,9 +5,15 @@
 
 #include "core.h"
 
+/* Calls X for each name. */
+#define INTERNED_NAMES(X)                                                                                              \
+    X(_blocks) X(_call_uncommon) X(_non_differentiable) X(_saved) X(_to_save) X(acquire) X(apply) X(indices)           \
+    X(inference_mode) X(no_grad) X(out) X(outputs) X(release) X(requires_grad) X(saved) X(several) X(watched)
+
+#define INTERNED_FIELD(NAME) PyObject *NAME;
+
 typedef struct {
-    PyObject *_blocks, *_call_uncommon, *_non_differentiable, *_saved, *_to_save, *acquire, *apply, *indices, *inference_mode, *no_grad, *out, *outputs,
-        *release, *requires_grad, *saved, *several, *watched;
+    INTERNED_NAMES(INTERNED_FIELD)
     PyObject *only_out; /* ("out",) */
     PyObject *nothing;  /* () */
 } Interned;

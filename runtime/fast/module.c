@@ -6,7 +6,7 @@
 #include "configure.h"
 #include "history.h"
 #include "interned.h"
-#include "kernels/kernels.h"
+#include "kernel_sets.h"
 #include "node.h"
 #include "tensor.h"
 #include "fast_path.h"
@@ -44,7 +44,7 @@ static int execute(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
-    if (interned_ready() < 0 || kernels_ready() < 0) {
+    if (interned_ready() < 0 || compiled_ready() < 0) {
         return -1;
     }
     if (add_type(module, "TensorBase", make_tensor_base(module)) < 0 ||
@@ -73,6 +73,7 @@ static int execute(PyObject *module) {
 static PyMethodDef methods[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL | METH_KEYWORDS,
      "Take what the core goes by, each by its name."},
+    {"add_kernels", add_kernels, METH_O, "Take the kernels of an extension."},
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
     {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},
     {"arrays_of", (PyCFunction)(void (*)(void))arrays_of, METH_FASTCALL | METH_KEYWORDS,

@@ -4,7 +4,7 @@
 #ifndef OPWRIGHT_NUMPY_API_H
 #define OPWRIGHT_NUMPY_API_H
 
-#include "core.h"
+#include "python_api.h"
 
 #ifdef NPY_ABI_VERSION
 #error "NumPy's headers are included by numpy_api.h alone"

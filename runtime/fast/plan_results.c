@@ -3,6 +3,7 @@
 
 #include "arrays.h"
 #include "numpy_api.h"
+#include "plain_arrays.h"
 #include "plan_key.h"
 #include "array_pool.h"
 #include "tensor.h"

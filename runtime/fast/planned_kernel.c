@@ -2,7 +2,7 @@
  * the outputs. The general shim, which it stands for, handles new keys and whatever fails. */
 
 #include "callable.h"
-#include "kernels/dense.h"
+#include "casts.h"
 #include "interned.h"
 #include "numpy_api.h"
 #include "plan_key.h"

@@ -5,16 +5,10 @@
 
 #include "node.h"
 
-/* `opwright.autograd.fields` has the numbers. */
-enum SaveKind {
-    SAVE_VALUE = 0,  /* an argument as it is */
-    SAVE_TENSOR = 1, /* an argument that is a Tensor or None, with the version of its memory */
-    SAVE_RESULT = 2, /* a result whose history is the node, without that history */
-    SAVE_OTHER = 3,  /* a result without a history, as an argument is saved */
-    SAVE_SHAPE = 4,  /* the shape of an argument that is a Tensor */
-    SAVE_COUNT = 5,  /* how many elements it has */
-    SAVE_STRIDES = 6, /* its strides */
-};
+/* How a value is saved, by the numbers of `opwright.autograd.fields`: SAVE_VALUE an argument as it is; SAVE_TENSOR one
+ * that is a Tensor or None, with the version of its memory; SAVE_RESULT a result whose history is the node, without that
+ * history; SAVE_OTHER a result without one; SAVE_SHAPE, SAVE_COUNT, SAVE_STRIDES of a Tensor: its shape, elements, strides. */
+#include "numbers.h"
 
 typedef struct {
     Py_ssize_t slot;   /* the offset in the node */

@@ -6,21 +6,10 @@
 #include "signature_key.h"
 #include "tensor.h"
 
-/* What a key takes for an argument; `opwright.dispatch.forms` has the numbers. */
-enum Kind {
-    KIND_TENSOR = 0,  /* exactly a Tensor */
-    KIND_ARRAY = 1,   /* exactly a NumPy array */
-    KIND_INT = 2,     /* exactly an int of 64 bits */
-    KIND_FLOAT = 3,   /* exactly a float */
-    KIND_BOOL = 4,    /* True or False */
-    KIND_SAME = 5,    /* the very object: None, a dtype */
-    KIND_INTS = 6,    /* a list of ints of 64 bits; a tuple, or a shape, is made one */
-    KIND_TENSORS = 7, /* a list of Tensors */
-    KIND_REST = 8,    /* an int of 64 bits, of those by position that make a list at the end */
-    KIND_REPEATED = 9, /* an int of 64 bits for a list of one; for a list of n it is KIND_REPEATED + n - 1 */
-};
-
-#define MOST_REPEATED 8
+/* What a key takes for an argument, by the numbers of `opwright.dispatch.forms`: exactly a Tensor, an array, an int of 64
+ * bits, a float, a bool; KIND_SAME the very object; KIND_INTS a list, or what is made one; KIND_TENSORS a list; KIND_REST
+ * one of the ints by position that make a list at the end; KIND_REPEATED + n - 1 an int for a list of n. */
+#include "numbers.h"
 
 struct SignatureKey {
     Py_ssize_t positional;               /* how many arguments are given by position */
@@ -59,7 +48,7 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         if (PyErr_Occurred()) {
             return -1;
         }
-        if (kind < KIND_TENSOR || kind >= KIND_REPEATED + MOST_REPEATED || position < 0 || position >= PyTuple_GET_SIZE(signature->values)) {
+        if (kind < KIND_TENSOR || kind >= KIND_REPEATED + KIND_MOST_REPEATED || position < 0 || position >= PyTuple_GET_SIZE(signature->values)) {
             PyErr_SetString(PyExc_ValueError, "no such kind, or no such position");
             return -1;
         }

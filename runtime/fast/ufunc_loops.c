@@ -3,14 +3,13 @@
  * who asked calls the ufunc. */
 
 #include "ufunc_loops.h"
-#include "kernels/dense.h"
-#include "numpy_api.h"
 #include "array_pool.h"
+#include "casts.h"
+#include "float_errors.h"
+#include "numpy_api.h"
 
-#include <fenv.h>
 #include <math.h>
 
-#define FP_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 /* From how many elements on other threads may run, as in NumPy. */
 #define LONG_LOOP 500
 /* Rows from so many elements on are worth a call of the loop each, and so are few of any length. */
@@ -330,13 +329,6 @@ static int prepare_reduced(const Loops *loops, const Operand *operands, ReducedC
     }
     job->call.steps[loops->operands] = job->is_truth ? 1 : sizeof(float);
     return 1;
-}
-
-/* Forget floating-point errors, which takes longer than to ask for them. */
-static void forget_errors(void) {
-    if (fetestexcept(FP_ERRORS)) {
-        feclearexcept(FP_ERRORS);
-    }
 }
 
 /* Compute all blocks. Returns the floating-point errors of the loop: those of casts say nothing. */

@@ -5,6 +5,7 @@
 #include "callable.h"
 #include "modes.h"
 #include "numpy_api.h"
+#include "plain_arrays.h"
 #include "plan_key.h"
 #include "tensor.h"
 

@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "configure.h"
 #include "numpy_api.h"
+#include "plain_arrays.h"
 #include "tensor.h"
 #include "write_plan.h"
 

@@ -1,66 +1,67 @@
-"""The choice of what runs calls: the compiled core, `opwright._fast`, or the Python that says what it has to do.
+"""The choice of what runs calls: the compiled core, `opwright._fast` (`runtime/fast/README.md`), or the Python.
 
-`runtime/fast/README.md` says what is compiled. It serves what is common, and hands everything else to the Python.
+Kernels in C of another package's functions are its extension `_native`, which is loaded with the first of them.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 __all__ = ["VERSION", "Caller", "Core", "NodeBase", "SizeBase", "TensorBase", "compiled", "core", "fast"]
 
-VERSION: Final = 12  # of what Python code and the extension agree on: `CORE_VERSION` in runtime/fast/core.h
-_MODULE: Final = "opwright._fast"
-_SWITCH: Final = "OPWRIGHT_PURE"
+VERSION: Final = 12  # of what Python code and the extensions agree on: the build tells it C
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Core(NamedTuple):
-    """The answer of `opwright.dispatch.core()`: "fast" or "python", and why."""
+    """The answer of `opwright.dispatch.core()`: "fast", "partial" or "python", and why."""
 
     name: str
     reason: str
 
 
-def _load() -> tuple[Any, str]:
-    """Return the extension and why it serves; None and why it does not."""
-    if os.environ.get(_SWITCH, "0") not in ("", "0"):
-        return None, f"{_SWITCH}={os.environ[_SWITCH]} is set"
+@cache
+def _load(name: str) -> tuple[Any, str]:
+    """Return an extension and why it serves; None and why it does not. The core takes the kernels that it has."""
+    if (switch := os.environ.get("OPWRIGHT_PURE", "")) not in ("", "0"):
+        return None, f"OPWRIGHT_PURE={switch} is set"
     try:
-        found: Any = import_module(_MODULE)
+        found: Any = import_module(name)
     except ModuleNotFoundError:
-        return None, _warned(f"{_MODULE} is not built: {_reason_of_the_build()}")
+        return None, _warned(f"{name} is not built: {_reason_of_the_build(name)}")
     except ImportError as error:
-        return None, _warned(f"{_MODULE} cannot be loaded: {error}")
+        return None, _warned(f"{name} cannot be loaded: {error}")
     if found.VERSION != VERSION:
-        reason = (
-            f"{_MODULE} has version {found.VERSION}, and this Opwright needs {VERSION}: build it again with "
-            "`make generate` or `pip install`"
-        )
-        return None, _warned(reason)
-    return found, f"{_MODULE} is built"
+        again = "build it again with `make generate` or `pip install`"
+        return None, _warned(f"{name} has version {found.VERSION}, and this Opwright needs {VERSION}: {again}")
+    if hasattr(found, "kernels"):
+        fast.add_kernels(found.kernels)
+    return found, f"{name} is built"
 
 
-def _reason_of_the_build() -> str:
+def _reason_of_the_build(name: str) -> str:
     """Return what setup.py wrote where it built none."""
-    try:
-        return Path(__file__).with_name("_fast_missing.txt").read_text("utf-8").strip()
-    except OSError:
-        return "`make generate` or `pip install` does it, where there is a C compiler"
+    package, _, module = name.rpartition(".")
+    found = Path(sys.modules[package].__path__[0], f"{module}_missing.txt")
+    otherwise = "`make generate` or `pip install` does it, where there is a C compiler"
+    return found.read_text("utf-8").strip() if found.exists() else otherwise
 
 
 def _warned(reason: str) -> str:
-    """Return the reason, after a warning: calls take several times as long without the core, which nobody asked for."""
-    warnings.warn(f"{reason}. Python runs in its place, slower.", RuntimeWarning, stacklevel=2)
+    """Warn of a reason, and return it: calls take several times as long, which nobody asked for."""
+    message = f"{reason}. Python runs in its place, slower."
+    warnings.warn_explicit(message, RuntimeWarning, __file__, 1, module="opwright")  # which no filter of ours ignores
     return reason
 
 
-fast, _reason = _load()
+fast, _reason = _load("opwright._fast")
 
 
 class TensorBase:
@@ -101,14 +102,19 @@ if fast is not None and not TYPE_CHECKING:
 
 
 def core() -> Core:
-    """Return what runs calls in this process, "fast" or "python", and why."""
-    return Core("python" if fast is None else "fast", _reason)
+    """Return what runs calls in this process, and why: "fast" is the compiled core, with ATen's kernels in C; "partial"
+    the core alone; else "python"."""
+    if fast is None:
+        return Core("python", _reason)
+    kernels, reason = _load("opwright_kernels._native")
+    return Core("partial" if kernels is None else "fast", f"{_reason}; {reason}")
 
 
 def compiled(function: _Function) -> _Function:
-    """Return the kernel in C that has the function's name (`runtime/fast/kernels`), which calls the function for what
-    it does not serve; the function itself where Python runs."""
-    if fast is None:
+    """Return the kernel in C that has the function's name, which calls the function for what it does not serve; the
+    function itself where Python runs. Those of `opwright` are in the core, others in their package's extension."""
+    package = function.__module__.partition(".")[0]
+    if fast is None or (package != "opwright" and _load(f"{package}._native")[0] is None):
         return function
     made: _Function = fast.Compiled(function)
     return made

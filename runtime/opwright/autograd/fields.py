@@ -25,16 +25,20 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Way(IntEnum):
-    """The ways of keeping a thing; the first ones are `SaveKind` in runtime/fast/saved_values.h."""
+# What the core keeps, too: `SAVE_VALUE` and so on of runtime/fast/saved_values.h, by `NUMBERS` of setup.py.
+_VALUE, _TENSOR, _RESULT, _OTHER, _SHAPE, _COUNT, _STRIDES = range(7)
 
-    ARGUMENT = 0
-    SAVED = 1
-    RESULT = 2  # one whose history is the node
-    OTHER = 3  # one without a history
-    SHAPE = 4
-    NUMEL = 5
-    STRIDE = 6
+
+class Way(IntEnum):
+    """The ways of keeping a thing."""
+
+    ARGUMENT = _VALUE
+    SAVED = _TENSOR
+    RESULT = _RESULT  # one whose history is the node
+    OTHER = _OTHER  # one without a history
+    SHAPE = _SHAPE
+    NUMEL = _COUNT
+    STRIDE = _STRIDES
     # what only Python keeps
     STORAGE_OFFSET = 7
     COUNTS = 8

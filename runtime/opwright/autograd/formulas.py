@@ -19,7 +19,7 @@ from opwright.tensors.tensor import Tensor
 __all__ = ["gradients_for"]
 
 Function = Callable[..., Any]
-# What a step does: `Kind` in runtime/fast/gradients.c.
+# What a step does: `STEP_GRAD` and so on of runtime/fast/gradients.c, by `NUMBERS` of setup.py.
 _GRAD, _SAVED, _VALUE, _GIVEN, _CONJ, _CALL = range(6)
 _ARITHMETIC: Final = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 _WITH_ALPHA: Final = ("add", "sub", "rsub")

@@ -32,9 +32,10 @@ __all__ = ["fast", "operator_stub", "packet_stub", "plan", "stub"]
 Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
-# What a form takes for an argument: `Kind` in runtime/fast/signature_key.c.
+# What a form takes for an argument: `KIND_TENSOR` and so on of runtime/fast/signature_key.c, by `NUMBERS` of setup.py.
 _TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _REST, _REPEATED = range(10)
-_SIZED: Final = re.compile(r"(?:int|SymInt)\[([1-8])\]\??")  # a list that one int may stand for
+_MOST_REPEATED: Final = 8
+_SIZED: Final = re.compile(rf"(?:int|SymInt)\[([1-{_MOST_REPEATED}])\]\??")  # a list that one int may stand for
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
 _OPERANDS: Final = frozenset((Tensor, int, float, bool))
 if fast is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import re
 import sys
@@ -134,6 +135,29 @@ def test_nobody_tells_what_the_core_does_not_know() -> None:
         fast.configure(1)
     with pytest.raises(RuntimeError, match="one Tensor class"):
         fast.configure(Tensor=type("Tensor", (fast.TensorBase,), {"__slots__": ()}))
+
+
+def test_kernels_in_c_and_functions_that_have_one_are_the_same() -> None:
+    """A kernel that no function has would never run; `compiled` refuses a function without one."""
+    row = re.compile(r'^    \{"(\w+)", handle_|\bEACH\((\w+)\)', re.M)  # the latter lists polynomials
+    folders = {"opwright": CORE, "opwright_kernels": CORE.parent / "opwright_kernels" / "native"}
+    for package, folder in folders.items():
+        found = [names for path in folder.glob("*.c") for names in row.findall(path.read_text("utf-8"))]
+        kernels = Counter(map("".join, found))
+        functions = Counter(
+            each.name
+            for path in (CORE.parent / package).rglob("*.py")
+            for each in ast.parse(path.read_text("utf-8")).body
+            if isinstance(each, ast.FunctionDef) and "compiled" in map(ast.unparse, each.decorator_list)
+        )
+        assert kernels == functions and max(kernels.values()) == 1
+
+
+def test_numbers_stand_in_python_alone() -> None:
+    """What C files call by a number's name they have from the header that the build writes."""
+    written = re.compile(r"^ *(?:#define )?((?:KIND|SAVE|STEP)_[A-Z]+|CORE_VERSION)(?: =|,| \d)", re.M)
+    files = (*CORE.glob("*.[ch]"), *CORE.parent.glob("opwright_kernels/native/*.[ch]"))
+    assert [(path.name, name) for path in files for name in written.findall(path.read_text("utf-8"))] == []
 
 
 def test_each_thing_is_told_once() -> None:

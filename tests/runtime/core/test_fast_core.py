@@ -16,6 +16,7 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -104,16 +105,71 @@ def test_an_extension_that_does_not_load_gives_way() -> None:
 
 
 @compiled
-def test_subinterpreters_are_refused() -> None:
+def test_kernels_in_c_are_loaded_with_aten() -> None:
+    said = in_process(
+        """
+        import sys
+        import opwright
+        print("opwright_kernels._native" in sys.modules, opwright.float32)
+        print("opwright_kernels._native" in sys.modules, opwright.ones(2).exp().shape == (2,))
+        print("opwright_kernels._native" in sys.modules)
+        """
+    )
+    assert said == "False float32\nFalse True\nTrue\n"
+
+
+AGAIN = "build it again with `make generate` or `pip install`"
+OTHER = f"version {VERSION + 1}, and this Opwright needs {VERSION}: {AGAIN}"
+ABSENT = "`make generate` or `pip install` does it, where there is a C compiler"
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (f"types.SimpleNamespace(VERSION={VERSION + 1})", f"opwright_kernels._native has {OTHER}"),
+        ("None", f"opwright_kernels._native is not built: {ABSENT}"),
+    ],
+)
+def test_kernels_in_c_that_do_not_fit_give_way_with_one_line(found: str, reason: str) -> None:
+    """The core runs calls without them; functions of `opwright` have theirs in the core."""
+    said = in_process(
+        f"""
+        import sys, types
+        sys.modules["opwright_kernels._native"] = {found}
+        import opwright
+        x = opwright.ones(2, 3, requires_grad=True)
+        ((x.softmax(-1) + opwright.zeros(3, requires_grad=True)) @ opwright.ones(3, 2)).sum().backward()
+        print(x.grad.shape, type(opwright.plans.plan.cast_array).__name__, *opwright.dispatch.core(), sep="|")
+        """
+    )
+    assert f"(2, 3)|Compiled|partial|opwright._fast is built; {reason}\n" in said.replace("Size([2, 3])", "(2, 3)")
+    assert said.count(f"RuntimeWarning: {reason}. Python runs in its place, slower.") == 1
+
+
+@compiled
+def test_the_core_takes_kernels_of_its_version_alone() -> None:
+    from opwright_kernels import _native
+
+    fast.add_kernels(_native.kernels)  # once more changes nothing
+    for other in (fast, None, _native):
+        with pytest.raises(ValueError, match="PyCapsule"):
+            fast.add_kernels(other)
+
+
+@compiled
+@pytest.mark.parametrize("name", ["opwright._fast", "opwright_kernels._native"])
+def test_subinterpreters_are_refused(name: str) -> None:
     interpreters = pytest.importorskip("_xxsubinterpreters")
     del interpreters
+    path = import_module(name).__file__
     said = in_process(
         f"""
         import _xxsubinterpreters as interpreters, importlib.util
         code = '''
         import importlib.machinery, importlib.util
-        loader = importlib.machinery.ExtensionFileLoader("opwright._fast", {fast.__file__!r})
-        spec = importlib.util.spec_from_loader("opwright._fast", loader)
+        loader = importlib.machinery.ExtensionFileLoader({name!r}, {path!r})
+        spec = importlib.util.spec_from_loader({name!r}, loader)
         try:
             module = importlib.util.module_from_spec(spec)
             loader.exec_module(module)

@@ -1,0 +1,140 @@
+/* Arrays of one number, and copies of arrays alike. NumPy fills by registers of 16 bytes. */
+
+#include "kernels.h"
+
+#include "fast/loops.h"
+
+/* Up to how many elements a copy is a call of memmove at once. */
+#define SMALL 4096
+
+typedef struct {
+    char *to;
+    const void *element;
+    npy_intp count, size; /* size: 4 or 8 */
+} FillJob;
+
+/* Write one element of 4 or 8 bytes `count` times. Needs no GIL. */
+CLONES static void work_fill(void *given) {
+    const FillJob *job = given;
+    if (job->size == 4) {
+        const uint32_t element = *(const uint32_t *)job->element;
+        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+            ((uint32_t *)job->to)[i] = element;
+        }
+    } else {
+        const uint64_t element = *(const uint64_t *)job->element;
+        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+            ((uint64_t *)job->to)[i] = element;
+        }
+    }
+}
+
+/* Write zero bytes to all elements of a FillJob. Needs no GIL. */
+static void work_zero(void *given) {
+    const FillJob *job = given;
+    memset(job->to, 0, (size_t)(job->count * job->size));
+}
+
+/* Write a Python number as an element of that type number (float32 or float64). Returns 0 if it is no number, or if a
+ * finite one becomes infinite as float32, of which the Python warns. */
+static int write_element(PyObject *object, int type, void *element) {
+    double value;
+    if (!read_number(object, &value) || (type == NPY_FLOAT && isinf((float)value) && !isinf(value))) {
+        return 0;
+    }
+    if (type == NPY_FLOAT) {
+        *(float *)element = (float)value;
+    } else {
+        *(double *)element = value;
+    }
+    return 1;
+}
+
+/* Fill a dense float32 or float64 array with an element. */
+static void fill(Array *array, const void *element) {
+    FillJob job = {PyArray_BYTES(array), element, count_of(array), element_size(array)};
+    do_work(work_fill, &job, job.count);
+}
+
+/* Return `out`, borrowed, if it is a dense, writeable array with the shape and the very dtype of `self`; NULL without
+ * an exception for anything else. */
+static Array *target_like(const Array *self, PyObject *out) {
+    Array *target = out == NULL ? NULL : plain_bytes(out);
+    int is_writable = target != NULL && PyArray_ISWRITEABLE(target) && is_like(self, target);
+    return is_writable && PyArray_DESCR(self) == PyArray_DESCR(target) ? target : NULL;
+}
+
+/* fill_with_zero(self, out=…). Returns `out`, a new reference; NULL without an exception unless both are dense and
+ * alike. */
+static PyObject *handle_zero(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    Array *self = call->count == 1 ? plain_bytes(call->args[0]) : NULL;
+    Array *target = self == NULL ? NULL : target_like(self, call->out);
+    if (target != NULL) {
+        FillJob job = {PyArray_BYTES(target), NULL, count_of(target), element_size(target)};
+        do_work(work_zero, &job, job.count);
+    }
+    return Py_XNewRef((PyObject *)target);
+}
+
+/* fill_with_number(self, value, out=…) of floats. Returns `out`, a new reference; NULL without an exception unless both
+ * are dense and alike, and `value` is a Python number that the dtype holds. */
+static PyObject *handle_fill(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    double element;
+    Array *self = call->count == 2 ? plain_floats(call->args[0]) : NULL;
+    Array *target = self == NULL ? NULL : target_like(self, call->out);
+    if (target == NULL || !write_element(call->args[1], PyArray_TYPE(self), &element)) {
+        return NULL;
+    }
+    fill(target, &element);
+    return Py_NewRef((PyObject *)target);
+}
+
+/* filled(shape, value, dtype) of float32 or float64. Returns a new array; NULL without an exception for another dtype,
+ * a negative size, or a value that the dtype does not hold. */
+static PyObject *handle_filled(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    double element;
+    npy_intp shape[NPY_MAXDIMS];
+    const int ndim = call->count == 3 && call->out == NULL ? count_of_sequence(call->args[0]) : -1;
+    PyArray_Descr *dtype = ndim < 0 ? NULL : dtype_of(call->args[2]);
+    if (dtype == NULL || ndim > NPY_MAXDIMS || !read_ints(call->args[0], shape, ndim) ||
+        (dtype->type_num != NPY_FLOAT && dtype->type_num != NPY_DOUBLE) || !PyArray_ISNBO(dtype->byteorder) ||
+        !write_element(call->args[1], dtype->type_num, &element)) {
+        return NULL;
+    }
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0) {
+            return NULL;
+        }
+    }
+    Array *result = new_of(dtype, ndim, shape);
+    if (result != NULL) {
+        fill(result, &element);
+    }
+    return (PyObject *)result;
+}
+
+/* copy_from(self, src, non_blocking, out=…) of at most SMALL elements. Returns `out`, a new reference; NULL without an
+ * exception unless all three are dense and alike. */
+static PyObject *handle_copy(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    Array *self = call->count == 3 ? plain_bytes(call->args[0]) : NULL;
+    Array *source = self == NULL ? NULL : plain_bytes(call->args[1]);
+    Array *target = source == NULL ? NULL : target_like(self, call->out);
+    if (target == NULL || !is_like(self, source) || PyArray_DESCR(source) != PyArray_DESCR(target) ||
+        count_of(self) > SMALL) {
+        return NULL;
+    }
+    memmove(PyArray_BYTES(target), PyArray_BYTES(source), (size_t)(count_of(self) * element_size(self)));
+    return Py_NewRef((PyObject *)target);
+}
+
+const CompiledKernel fill_kernels[] = {
+    {"fill_with_zero", handle_zero, NULL, QUIET},
+    {"fill_with_number", handle_fill, NULL, QUIET},
+    {"filled", handle_filled, NULL, QUIET},
+    {"copy_from", handle_copy, NULL, QUIET},
+    {NULL, NULL, NULL, 0},
+};

@@ -1,0 +1,177 @@
+/* Elements that are moved as they are: rows by their numbers, padding. */
+
+#include "kernels.h"
+
+#include <math.h>
+
+/* Up to how many elements borders are first filled with everything else. */
+#define SMALL 4096
+
+typedef struct {
+    const char *from;
+    const int64_t *index;
+    char *to;
+    npy_intp outer, size, along, bytes; /* of a row */
+    int is_out_of_range;
+} RowsJob;
+
+/* Copy the slices that the index names; nothing is copied, and `is_out_of_range` set, if one is out of range. Negative
+ * indices are out of range, too. Needs no GIL. */
+static void take_rows(void *given) {
+    RowsJob *job = given;
+    for (npy_intp i = 0; i < job->along; i++) {
+        job->is_out_of_range |= (uint64_t)job->index[i] >= (uint64_t)job->size; /* negative ones are larger than all */
+    }
+    for (npy_intp o = 0; o < job->outer && !job->is_out_of_range; o++) {
+        for (npy_intp i = 0; i < job->along; i++) {
+            memcpy(job->to, job->from + (o * job->size + (npy_intp)job->index[i]) * job->bytes, (size_t)job->bytes);
+            job->to += job->bytes;
+        }
+    }
+}
+
+/* Return a new array of that shape with the slices along `axis` that an index names; NULL without an exception if an
+ * index is out of range, with one if memory runs out. */
+static PyObject *taken(Array *self, int axis, const Array *index, int ndim, const npy_intp *shape) {
+    RowsJob job = {
+        .from = PyArray_BYTES(self), .index = (const int64_t *)PyArray_BYTES(index), .outer = 1,
+        .size = PyArray_DIM(self, axis), .along = count_of(index), .bytes = element_size(self),
+    };
+    for (int i = 0; i < PyArray_NDIM(self); i++) {
+        job.outer *= i < axis ? PyArray_DIM(self, i) : 1;
+        job.bytes *= i > axis ? PyArray_DIM(self, i) : 1;
+    }
+    Array *result = new_of(PyArray_DESCR(self), ndim, shape);
+    if (result != NULL) {
+        job.to = PyArray_BYTES(result);
+        do_work(take_rows, &job, count_of(result));
+        if (job.is_out_of_range) {
+            Py_CLEAR(result);
+        }
+    }
+    return (PyObject *)result;
+}
+
+/* index_select(self, dim, index). Returns a new array; NULL without an exception unless self is dense with elements,
+ * and index a dense int64 vector in range. */
+static PyObject *handle_index_select(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    double dim;
+    Array *self = call->count == 3 && call->out == NULL ? plain_bytes(call->args[0]) : NULL;
+    Array *index = self == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
+    int ndim = self == NULL ? 0 : PyArray_NDIM(self);
+    if (index == NULL || ndim == 0 || PyArray_NDIM(index) != 1 || !read_number(call->args[1], &dim)) {
+        return NULL;
+    }
+    int axis = (int)dim + (dim < 0 ? ndim : 0);
+    npy_intp shape[NPY_MAXDIMS];
+    if (axis < 0 || axis >= ndim || count_of(self) == 0) {
+        return NULL;
+    }
+    memcpy(shape, PyArray_DIMS(self), (size_t)ndim * sizeof(npy_intp));
+    shape[axis] = PyArray_DIM(index, 0);
+    return taken(self, axis, index, ndim, shape);
+}
+
+/* embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse): rows of the weight. Returns a new array of the
+ * indices' shape and a row's; NULL without an exception unless weight is dense with elements, and the indices are dense
+ * int64 in range. */
+static PyObject *handle_embedding(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    Array *weight = call->count == 5 && call->out == NULL ? plain_bytes(call->args[0]) : NULL;
+    Array *indices = weight == NULL ? NULL : plain_array(call->args[1], NPY_INT64);
+    if (indices == NULL || PyArray_NDIM(weight) == 0 || count_of(weight) == 0 ||
+        PyArray_NDIM(indices) + PyArray_NDIM(weight) - 1 > NPY_MAXDIMS) {
+        return NULL;
+    }
+    npy_intp shape[NPY_MAXDIMS];
+    int ndim = PyArray_NDIM(indices);
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = PyArray_DIM(indices, i);
+    }
+    for (int i = 1; i < PyArray_NDIM(weight); i++) {
+        shape[ndim++] = PyArray_DIM(weight, i);
+    }
+    return taken(weight, 0, indices, ndim, shape);
+}
+
+/* An array among the borders of another. */
+typedef struct {
+    const char *from;
+    char *to;
+    int ndim;
+    npy_intp size, shape[NPY_MAXDIMS], before[NPY_MAXDIMS], steps[NPY_MAXDIMS]; /* of the result */
+} PaddingJob;
+
+/* Copy dimension `dim` and those behind it of an array inside the borders of the result, whose slice begins at `to`;
+ * `job->from` moves on. */
+static void put_inside(PaddingJob *job, int dim, char *to) {
+    to += job->before[dim] * job->steps[dim];
+    if (dim == job->ndim - 1) {
+        memcpy(to, job->from, (size_t)(job->shape[dim] * job->size));
+        job->from += job->shape[dim] * job->size;
+        return;
+    }
+    for (npy_intp i = 0; i < job->shape[dim]; i++) {
+        put_inside(job, dim + 1, to + i * job->steps[dim]);
+    }
+}
+
+/* Read (before, after) pairs, the last dimension first, as `pad` has them, and write the padded shape. Returns whether
+ * some border is above 0 and none below it. */
+static int read_borders(PyObject *pad, const Array *self, PaddingJob *job, npy_intp *shape) {
+    int count = count_of_sequence(pad), ndim = PyArray_NDIM(self);
+    npy_intp pairs[2 * NPY_MAXDIMS], grown = 0;
+    if (count <= 0 || count % 2 != 0 || count > 2 * ndim || (count > 1 && !read_ints(pad, pairs, count))) {
+        return 0;
+    }
+    job->ndim = ndim;
+    for (int i = 0; i < ndim; i++) {
+        int at = 2 * (ndim - 1 - i);
+        npy_intp before = at < count ? pairs[at] : 0, after = at < count ? pairs[at + 1] : 0;
+        if (before < 0 || after < 0) {
+            return 0;
+        }
+        grown += before + after;
+        job->before[i] = before;
+        job->shape[i] = PyArray_DIM(self, i);
+        shape[i] = before + PyArray_DIM(self, i) + after;
+    }
+    return grown > 0;
+}
+
+/* constant_pad(self, pad, value) with zeros, for results of at most SMALL elements. Returns a new array; NULL without
+ * an exception for another value (-0.0 too), a negative border, and unless self is dense with elements. */
+static PyObject *handle_constant_pad(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    double value;
+    npy_intp shape[NPY_MAXDIMS];
+    PaddingJob job = {0};
+    Array *self = call->count == 3 && call->out == NULL ? plain_bytes(call->args[0]) : NULL;
+    if (self == NULL || PyArray_NDIM(self) == 0 || count_of(self) == 0 || !read_number(call->args[2], &value) ||
+        value != 0 || signbit(value) || !read_borders(call->args[1], self, &job, shape)) {
+        return NULL;
+    }
+    npy_intp count = 1;
+    for (int i = 0; i < job.ndim; i++) {
+        if (shape[i] > SMALL || (count *= shape[i]) > SMALL) {
+            return NULL;
+        }
+    }
+    Array *result = new_of(PyArray_DESCR(self), job.ndim, shape);
+    if (result != NULL) {
+        job.size = element_size(self);
+        job.from = PyArray_BYTES(self);
+        memcpy(job.steps, PyArray_STRIDES(result), (size_t)job.ndim * sizeof(npy_intp));
+        memset(PyArray_BYTES(result), 0, (size_t)(count * job.size));
+        put_inside(&job, 0, PyArray_BYTES(result));
+    }
+    return (PyObject *)result;
+}
+
+const CompiledKernel select_kernels[] = {
+    {"index_select", handle_index_select, NULL, QUIET},
+    {"embedding", handle_embedding, NULL, QUIET},
+    {"constant_pad", handle_constant_pad, NULL, QUIET},
+    {NULL, NULL, NULL, 0},
+};
