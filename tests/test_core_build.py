@@ -137,12 +137,13 @@ def test_no_compiler_warns(compiler: str, tmp_path: Path) -> None:
     setup(ROOT, "build_ext", f"--build-temp={tmp_path}", f"--build-lib={tmp_path / 'lib'}", CC="false")
     include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}", f"-I{tmp_path / 'include'}"]
     include.append(f"-I{ROOT / 'runtime'}")
-    files = sorted(str(path) for path in (ROOT / "runtime").rglob("*.c"))
     checks = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
-    done = subprocess.run(
-        [*command, *checks, *include, *files], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    for folder in (ROOT / "runtime" / "fast", ROOT / "runtime" / "opwright_kernels" / "native"):
+        files = sorted(map(str, folder.glob("*.c")))  # (zig links what it compiles together)
+        done = subprocess.run(
+            [*command, *checks, *include, *files], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert files and done.returncode == 0, done.stderr
 
 
 def clang() -> list[str]:
