@@ -23,6 +23,7 @@ _DUNDER = re.compile(r"__([^_]+)__")
 _AUGMENTED = frozenset(
     ["add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and", "xor", "or"],
 )
+_TENSOR = BaseType("Tensor")
 _TENSOR_OPTIONS = (
     ("dtype", BaseType("ScalarType")),
     ("layout", BaseType("Layout")),
@@ -112,6 +113,11 @@ class Argument:
     def annotations(self) -> tuple[Annotation, ...]:
         """Return every annotation on the type, from the inside."""
         return tuple([a for a in (self.annotation, *self.list_annotations) if a is not None])
+
+    @property
+    def is_scratch(self) -> bool:
+        """Whether it is memory for intermediate results, by PyTorch's name for it."""
+        return self.name.startswith("_scratch_")
 
     def __str__(self) -> str:
         text = f"{annotated(self.type, self.annotation, self.list_annotations)} {self.name}"
@@ -244,14 +250,35 @@ class FunctionSchema:
 
     @property
     def kind(self) -> SchemaKind:
-        """Return what variant the schema is, from its text alone: an in-place name whose self is written to, else an
-        out argument, else any written argument, else functional."""
-        mutated = self.mutated_arguments
-        if not mutated:
+        """Return what variant the schema is, from its text alone: an in-place name whose self is written to and
+        returned, else out arguments that are returned, else any written argument, else functional."""
+        if not self.mutated_arguments:
             return SchemaKind.FUNCTIONAL
-        if self.name.inplace and self.self_argument in mutated:
+        if self._is_inplace():
             return SchemaKind.INPLACE
-        return SchemaKind.OUT if any(a.kwarg_only for a in mutated) else SchemaKind.MUTABLE
+        return SchemaKind.OUT if self._is_out() else SchemaKind.MUTABLE
+
+    def _is_inplace(self) -> bool:
+        own = self.self_argument
+        if not self.name.inplace or own is None or not own.is_write or self.out_arguments:
+            return False
+        return self.returned_arguments == ((own,) if own.type == _TENSOR else ())
+
+    def _is_out(self) -> bool:
+        """Whether out arguments come last and are returned, but for scratch memory; lists and others are not."""
+        outs = self.out_arguments
+        if not outs or outs != self.arguments[-len(outs) :]:
+            return False
+        is_plain = all(a.type == _TENSOR for a in outs)
+        return self.returned_arguments == (tuple([a for a in outs if not a.is_scratch]) if is_plain else ())
+
+    @property
+    def returned_arguments(self) -> tuple[Argument | None, ...]:
+        """Return for each result the written argument that it is, by its alias set; None where it is new."""
+        known: dict[tuple[Annotation, ...], Argument] = {}
+        for argument in self.mutated_arguments:
+            known.setdefault(argument.annotations, argument)
+        return tuple([known.get(r.annotations) if r.is_write else None for r in self.returns])
 
     @property
     def is_view(self) -> bool:

@@ -24,7 +24,7 @@ from opwright_codegen.formula.ast import (
     Verbatim,
 )
 from opwright_codegen.formula.emit import Spelling
-from opwright_codegen.schema.model import Argument, FunctionSchema
+from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.targets.gradients.nodes import NodeBuilder, Slot
 from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation, tensors_in
 from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted, returned
@@ -103,7 +103,7 @@ class WrapperBuilder:
 
     def _result_names(self) -> list[str]:
         schema = self.schema
-        if schema.name.inplace:
+        if schema.kind is SchemaKind.INPLACE:
             (written,) = schema.mutated_arguments
             return [self._own[written.name]]
         if len(schema.returns) == 1 and schema.returns[0].type.is_list_like:
@@ -117,7 +117,7 @@ class WrapperBuilder:
             for a in self.schema.arguments
         ]
         found = return_annotation(self.schema.returns, self._builtins)
-        statements = self._inplace() if self.schema.name.inplace else self._functional()
+        statements = self._inplace() if self.schema.kind is SchemaKind.INPLACE else self._functional()
         return Wrapper(
             fill_comment(self.view.declaration),
             self._decorator(),
@@ -131,7 +131,12 @@ class WrapperBuilder:
         the places of arguments. Empty for any other form."""
         slots, inputs = self._node.slots, self._node.inputs
         places = {argument.name: place for place, argument in enumerate(self.schema.arguments)}
-        if self.schema.name.inplace or self._node.is_several or self._guard is not None or self._node.counts_inputs:
+        if (
+            self.schema.kind is SchemaKind.INPLACE
+            or self._node.is_several
+            or self._guard is not None
+            or self._node.counts_inputs
+        ):
             return ""
         if not all(tensors_in(self._arguments[each].type) in _SINGLE for each in inputs):
             return ""
@@ -310,7 +315,7 @@ class WrapperBuilder:
         if not slot.is_tensor:
             return before + own
         word = {Tensors.ONE: "save", Tensors.OPTIONAL: "save_optional"}.get(slot.tensors, "save_all")
-        if self.schema.name.inplace and own == self._results[0]:
+        if self.schema.kind is SchemaKind.INPLACE and own == self._results[0]:
             word = "save_original"
         if slot.inputs.issuperset(self._node.inputs):
             return f"{before}{word}({own})"
