@@ -55,10 +55,9 @@ def _is_taken(problem: SchemaProblem, schema: FunctionSchema) -> bool | None:
 def _takes_default(argument: Argument) -> bool:
     """Whether PyTorch takes the default, though it is none of the argument's type."""
     default, type = argument.default, argument.type
-    is_optional = isinstance(type, OptionalType)
-    inner = type.elem if is_optional else type
+    inner = type.elem if isinstance(type, OptionalType) else type
     if default is None or not isinstance(inner, BaseType) or (default.is_bare and isinstance(default.value, str)):
         return False
     if default.value is None:
         return inner.name in _OBJECTS or inner.name in _CONSTANTS
-    return (is_optional or inner.name in _CONSTANTS) and not isinstance(default.value, EnumName | tuple | complex)
+    return (type.is_optional or inner.name in _CONSTANTS) and not isinstance(default.value, EnumName | tuple | complex)

@@ -161,7 +161,8 @@ class FunctionSchema:
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if any(part.is_write and _is_fresh(part) for part in (*self.arguments, *self.returns)):
+        parts: tuple[Argument | Return, ...] = (*self.arguments, *self.returns)
+        if any(part.is_write and _is_fresh(part) for part in parts):
             numbers = itertools.count()
             object.__setattr__(self, "arguments", tuple([_numbered(a, numbers) for a in self.arguments]))
             object.__setattr__(self, "returns", tuple([_numbered(r, numbers) for r in self.returns]))

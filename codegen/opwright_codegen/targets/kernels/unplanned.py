@@ -44,8 +44,8 @@ def direct_statements(shim: ShimBuilder) -> list[str]:
         wrapped = [_given_or_new(shim, *each) for each in zip(results, returns, arguments, strict=True)]
         return [*shim.results(results, given), returned(wrapped, shim.indent)]
     if arguments[0] is not None:
-        call = formula_lines(shim.kernel_call(), shim.spelling(given), shim.indent, "result = ")
-        return [call, returned([_given_or_new(shim, "result", returns[0], arguments[0])], shim.indent)]
+        statement = formula_lines(shim.kernel_call(), shim.spelling(given), shim.indent, "result = ")
+        return [statement, returned([_given_or_new(shim, "result", returns[0], arguments[0])], shim.indent)]
     wrapper, *more = _wrapper(returns[0])
     call = Call(Verbatim(wrapper), (shim.kernel_call(), *map(Verbatim, more)))
     if returns[0].type.is_tensor_like:
