@@ -311,9 +311,10 @@ class FunctionSchema:
         """Return the functional variant of a schema: arguments are only read, and each written one that is not returned
         comes back as a further result `NAME_out`. A mutable operator `f` gives `f_functional`."""
         base = f"{self.name.base}_functional" if self.kind is SchemaKind.MUTABLE else self.name.stem
+        outs = self.out_arguments if self.kind is SchemaKind.OUT else ()
         return FunctionSchema(
             OperatorName(self.namespace, base, self.name.overload),
-            tuple([_bare(a, True) for a in self.arguments if not (a.kwarg_only and a.is_write)]),
+            tuple([_bare(a, True) for a in self.arguments if a not in outs]),
             (*[Return(r.name, r.type) for r in self.returns], *self._written_results()),
             self.is_vararg,
             self.is_varret,
