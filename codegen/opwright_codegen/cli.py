@@ -115,7 +115,7 @@ def _run(arguments: argparse.Namespace) -> int:
         case "generate":
             return generate(job, arguments, sys.stdout)
         case "check":
-            return check(job, sys.stdout)
+            return check(job, arguments, sys.stdout)
         case "build":
             from opwright_codegen.commands.build import build
 
@@ -161,6 +161,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("check", parents=[inputs], help="report what is wrong in schema files")
     command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
+    command.add_argument("--advice", action="store_true", help="show what PyTorch's own operators are held to, too")
 
     command = commands.add_parser("build", parents=[inputs], help="generate a project, and compile its C kernels")
     command.add_argument("--force", action="store_true", help="compile every file, also what did not change")

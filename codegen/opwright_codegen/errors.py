@@ -47,9 +47,11 @@ class SchemaErrors(SchemaError):
 
 
 class Errors:
-    """A collection of the problems of a run, so that a user sees all of them at once, each once."""
+    """A collection of the problems of a run, so that a user sees all of them at once, each once. `advice` is what might
+    be better, and is no error."""
 
     def __init__(self) -> None:
+        self.advice: list[SchemaError] = []
         self._found: list[SchemaError] = []
         self._known: set[tuple[str, str, str]] = set()
 
@@ -65,10 +67,19 @@ class Errors:
         Variants share what was declared, and what is wrong with it is wrong for each of them.
         """
         for member in error.errors if isinstance(error, SchemaErrors) else (error,):
-            key = member.code, member.message, str(member.span)
-            if key not in self._known:
-                self._known.add(key)
+            if self._is_new(member):
                 self._found.append(member)
+
+    def advise(self, error: SchemaError) -> None:
+        """Record a piece of advice that is not known yet."""
+        if self._is_new(error):
+            self.advice.append(error)
+
+    def _is_new(self, error: SchemaError) -> bool:
+        key = error.code, error.message, str(error.span)
+        is_new = key not in self._known
+        self._known.add(key)
+        return is_new
 
     def raise_if_any(self) -> None:
         """Raise SchemaErrors when problems were recorded, else do nothing."""

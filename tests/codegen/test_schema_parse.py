@@ -128,7 +128,7 @@ def test_a_set_without_a_name_is_no_other() -> None:
     assert schema.arguments[0].annotation == Annotation(("$0",), True)
     assert schema.arguments[1].annotation == Annotation(("$1",), True)
     assert str(schema.functional_signature()) == (
-        "f(Tensor x, Tensor? y) -> (Tensor, Tensor z_out, Tensor x_out, Tensor? y_out)"
+        "f_functional(Tensor x, Tensor? y, *, Tensor z) -> (Tensor, Tensor z_out, Tensor x_out, Tensor? y_out)"
     )
     assert (
         str(parse("f(Tensor! x, int! n) -> ()").functional_signature())

@@ -21,7 +21,7 @@ SHOWN = [pytest.param(found, id=found.code) for found in explanations().values()
 # Where the code is put together or passed on, and what codes that gives.
 MADE = {
     "read/check.py": set(RULES),
-    "schema/rules.py": set(),  # passed on from _Problem
+    "schema/rules.py": set(),  # passed on from SchemaProblem
     "derivatives/checks.py": {"auto-linear", "auto-element-wise"},
     "read/values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"}
     | {"unknown-autocast-policy", "unknown-autocast-device"}  # of `read.autocast`
@@ -41,7 +41,7 @@ def codes_in(tree: ast.Module) -> Iterator[str | None]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
-        if node.func.id in ("SchemaError", "_Problem"):
+        if node.func.id in ("SchemaError", "SchemaProblem"):
             yield node.args[0].value if isinstance(node.args[0], ast.Constant) else None
         for keyword in node.keywords:
             if node.func.id == "_refused" and keyword.arg == "code":

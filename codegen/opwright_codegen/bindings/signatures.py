@@ -110,7 +110,8 @@ def signature_of(
     outs = () if writes else schema.out_arguments
     arguments = tuple(_argument(base, each, span, language) for each in schema.arguments if each not in outs)
     results = () if writes else _results(base, span, language)
-    if writes and any(not found.is_write for found in schema.returns):
+    returned = zip(schema.returned_arguments, schema.returns, strict=True)
+    if writes and any(argument is None or argument.type != found.type for argument, found in returned):
         told = f"a {language.name} function does one of the two"
         message = f"{schema.name} writes arguments and returns something new, and {told}"
         raise SchemaError(f"{language.code}-results", message, span, "return what is written, or '()'")

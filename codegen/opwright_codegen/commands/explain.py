@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import TextIO
 
 from opwright_codegen.commands.config import Config, read_config
-from opwright_codegen.commands.generate import check, job_of
+from opwright_codegen.commands.generate import check, job_of, read_operators
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.explanations import Explanation, explanations
+from opwright_codegen.read.advice import OF_ATEN
 
 __all__ = ["Said", "problems_of", "show_explanations"]
 
@@ -49,19 +50,27 @@ class Said:
 
 
 def problems_of(files: Mapping[str, str]) -> tuple[Said, ...]:
-    """Return what `opwright check` finds in a project of these files."""
+    """Return what `opwright check --advice` finds in a project of these files."""
     with TemporaryDirectory(prefix="opwright_example_") as folder, chdir(folder):
         for name, text in files.items():
             Path(name).write_text(text, encoding="utf-8")
         nothing_said = Namespace(
-            schemas=(), tags=None, namespace=None, output=None, kernels=None, strict_kernels=None, only=None
+            schemas=(),
+            tags=None,
+            namespace=None,
+            output=None,
+            kernels=None,
+            strict_kernels=None,
+            only=None,
+            advice=False,
         )
         try:
-            check(job_of(_config(files, Path.cwd()), nothing_said), io.StringIO())
+            job = job_of(_config(files, Path.cwd()), nothing_said)
+            check(job, nothing_said, io.StringIO())
+            return tuple(Said(each.code, each.shown("advice")) for each in read_operators(job).advice)
         except SchemaError as error:
             members = error.errors if isinstance(error, SchemaErrors) else (error,)
             return tuple(Said(member.code, str(member)) for member in members)
-    return ()
 
 
 def _config(files: Mapping[str, str], root: Path) -> Config:
@@ -92,7 +101,7 @@ def _list(found: list[Explanation]) -> Iterator[str]:
 
 
 def _entry(explanation: Explanation) -> Iterator[str]:
-    yield f"{explanation.code}: {explanation.says}"
+    yield f"{explanation.code}: {_says(explanation)}"
     if explanation.elsewhere is not None:
         yield from ("", explanation.elsewhere)
         return
@@ -101,6 +110,12 @@ def _entry(explanation: Explanation) -> Iterator[str]:
     yield from ("", "Opwright says:", "", *_indented(_said(explanation)))
     for name, text in _mended(explanation).items():
         yield from ("", f"Right, {name}:", "", *_indented(text.splitlines()))
+
+
+def _says(explanation: Explanation) -> str:
+    """Return what a code means, and whether ATen's operators alone are held to it."""
+    held = " Of ATen's operators this is an error, of others advice: `opwright check --advice` shows it."
+    return explanation.says + (held if explanation.code in OF_ATEN - {"reserved-overload"} else "")
 
 
 def _indented(lines: Sequence[str]) -> Iterator[str]:
@@ -114,7 +129,7 @@ def _page(found: list[Explanation]) -> Iterator[str]:
         if explanation.subject != subject:
             subject = explanation.subject
             yield from ("", f"## {subject}")
-        yield from ("", f"### {explanation.code}", "", explanation.says)
+        yield from ("", f"### {explanation.code}", "", _says(explanation))
         if explanation.elsewhere is not None:
             yield from ("", explanation.elsewhere)
             continue

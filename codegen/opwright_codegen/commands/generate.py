@@ -217,8 +217,8 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
     return 1 if arguments.check and is_stale else 0
 
 
-def check(job: Job, out: TextIO) -> int:
-    """Read the schemas and render what they give, for the errors alone."""
+def check(job: Job, arguments: Namespace, out: TextIO) -> int:
+    """Read the schemas and render what they give, for the errors alone, and the advice that is asked for."""
     start = time.perf_counter()
     operators = read_operators(job)
     derivatives = read_job_derivatives(job, operators)
@@ -229,8 +229,18 @@ def check(job: Job, out: TextIO) -> int:
     declared = len(operators.operators) - made
     seconds = time.perf_counter() - start
     _report_left_out(job.left_out, out)
+    _report_advice(operators.advice, arguments.advice, out)
     print(f"ok: {_count(declared, 'operator')} declared, {made:,} made from them, in {seconds:.2f} s", file=out)
     return 0
+
+
+def _report_advice(advice: Sequence[SchemaError], is_wanted: bool, out: TextIO) -> None:
+    """Say what torchgen would refuse of ATen's operators: each place, or how many there are."""
+    for each in advice if is_wanted else ():
+        print(each.shown("advice"), end="\n\n", file=out)
+    if advice and not is_wanted:
+        pieces = "1 piece" if len(advice) == 1 else f"{len(advice):,} pieces"
+        print(f"{pieces} of advice: opwright check --advice shows what ATen's operators are held to", file=out)
 
 
 def read_operators(job: Job) -> OperatorSet:

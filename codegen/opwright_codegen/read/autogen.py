@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.keys import COMPOSITE_KEYS, STRUCTURED_KEYS
-from opwright_codegen.read.model import Kernel, Operator, OperatorGroup, default_kernel_name
+from opwright_codegen.read.model import PYTORCHS, Kernel, Operator, OperatorGroup, default_kernel_name
 from opwright_codegen.read.variants import (
     inplace_names,
     inplace_problem,
@@ -52,9 +52,10 @@ def _inherit(operator: Operator, operators: Mapping[str, Operator]) -> Operator:
 
 def add_variants(group: OperatorGroup, errors: Errors) -> OperatorGroup:
     """Return the group with the variants that its entries' `autogen` names. A name that cannot be made is an error."""
-    if not group.members[0].autogen and len(group.members) == 1:
-        return group
     functional = group.functional
+    is_alone = len(group.members) == 1 or (functional is None and group.members[0].namespace != PYTORCHS)
+    if is_alone and not any(operator.autogen for operator in group.members):
+        return group
     if functional is not None and functional.meta is not None:
         return _add_named(group, functional, _sharing, errors)
     if _is_bypassed(group):

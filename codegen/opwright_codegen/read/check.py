@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.read.advice import report
 from opwright_codegen.read.autocast import AUTOCAST_RULES
 from opwright_codegen.read.keys import COMPOSITE_KEYS, DISPATCH_KEYS
 from opwright_codegen.read.launch import LAUNCH_RULES
@@ -27,18 +28,20 @@ __all__ = ["RULES", "check_operators"]
 
 
 def check_operators(operators: Mapping[str, Operator], errors: Errors) -> None:
-    """Hold every rule of the table against every operator."""
+    """Hold every rule of the table against every operator. What only ATen is held to is advice for others."""
     names = (operator.schema.name for operator in operators.values())
     declared = Declared(operators, frozenset((name.namespace, name.base) for name in names))
     for operator in operators.values():
         if len(errors) >= MAX_ERRORS:
             return
         for error in schema_problems(operator.schema):
-            errors.add(error if operator.schema.span is not None else error_at(error, operator.span("func")))
+            placed = error if operator.schema.span is not None else error_at(error, operator.span("func"))
+            report(operator, placed, errors)
         for code, rule in RULES.items():
             problem = rule(operator, declared)
             if problem is not None:
-                errors.add(SchemaError(code, f"{operator.schema.name}: {problem.message}", problem.span, problem.hint))
+                message = f"{operator.schema.name}: {problem.message}"
+                report(operator, SchemaError(code, message, problem.span, problem.hint), errors)
 
 
 # -- names

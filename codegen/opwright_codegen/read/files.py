@@ -124,7 +124,7 @@ def _complete(
     for operator in list(operators.values()):
         _check_variant_tags(operator, operators, errors)
     errors.raise_if_any()
-    return OperatorSet(operators, tuple(whole), tuple(sources), namespace)
+    return OperatorSet(operators, tuple(whole), tuple(sources), namespace, tuple(errors.advice))
 
 
 def _check_variant_tags(operator: Operator, operators: dict[str, Operator], errors: Errors) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.read.advice import report
 from opwright_codegen.read.model import Operator, OperatorGroup
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 
@@ -12,15 +13,17 @@ __all__ = ["check_group", "group_operators"]
 
 
 def group_operators(operators: Iterable[Operator], errors: Errors) -> list[OperatorGroup]:
-    """Group operators by signature, in the order of each group's first; two of a kind in a group are an error."""
-    groups: dict[FunctionSchema, dict[SchemaKind, Operator]] = {}
+    """Group operators by signature, in the order of each group's first. The second of a kind in a group is an error in
+    ATen; elsewhere it is a group of its own."""
+    groups: dict[tuple[FunctionSchema, str], dict[SchemaKind, Operator]] = {}
     for operator in operators:
-        kinds = groups.setdefault(operator.schema.signature(), {})
-        first = kinds.setdefault(operator.kind, operator)
+        signature = operator.schema.signature()
+        first = groups.setdefault((signature, ""), {}).setdefault(operator.kind, operator)
         if first is not operator:
+            groups[signature, operator.name] = {operator.kind: operator}
             message = f"{operator.schema.name} and {first.schema.name} differ in nothing that a call shows"
             hint = f"the other {first.kind.value} variant is at {first.location}"
-            errors.add(SchemaError("duplicate-kind", message, operator.span("func"), hint))
+            report(operator, SchemaError("duplicate-kind", message, operator.span("func"), hint), errors)
     return [
         OperatorGroup(
             functional=kinds.get(SchemaKind.FUNCTIONAL),
@@ -37,7 +40,8 @@ def check_group(group: OperatorGroup, errors: Errors) -> None:
     if group.functional is None and len(group.members) > 1:
         operator = group.members[0]
         message = f"{operator.schema.name}: its group has no functional variant"
-        errors.add(SchemaError("no-functional", message, operator.span("func"), "declare one with the same arguments"))
+        hint = "declare one with the same arguments"
+        report(operator, SchemaError("no-functional", message, operator.span("func"), hint), errors)
         return
     if group.mutable is not None and group.functional is not None and group.out is not None:
         _check_functional_name(group.functional, errors)
@@ -76,4 +80,4 @@ def _check_functional_name(functional: Operator, errors: Errors) -> None:
     """Check that functional and mutable variants take different arguments: one base name could not tell them apart."""
     if not functional.schema.name.base.endswith("_functional"):
         message = f"{functional.schema.name}: with a mutable variant beside it, its name ends in _functional"
-        errors.add(SchemaError("functional-name", message, functional.span("func")))
+        report(functional, SchemaError("functional-name", message, functional.span("func")), errors)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from opwright_codegen.errors import SchemaError
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.source import Source, Span, Text
@@ -204,6 +205,7 @@ class OperatorSet:
     groups: tuple[OperatorGroup, ...]
     sources: tuple[Source, ...] = field(compare=False, repr=False)
     namespace: str = PYTORCHS  # of operators that are named without one
+    advice: tuple[SchemaError, ...] = field(default=(), compare=False, repr=False)  # what ATen would be refused for
 
     @property
     def namespaces(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.schema.defaults import EnumName
 from opwright_codegen.schema.model import Argument, FunctionSchema
-from opwright_codegen.schema.part_rules import Problem
+from opwright_codegen.schema.part_rules import SchemaProblem
 from opwright_codegen.schema.rules import as_errors, find_problems
 from opwright_codegen.schema.types import BaseType, ListType, OptionalType
 
@@ -27,8 +27,8 @@ _CONSTANTS: Final = frozenset(
 
 def definition_problems(schema: FunctionSchema) -> tuple[list[SchemaError], list[SchemaError]]:
     """Return what PyTorch refuses in the definition of an operator, and what it takes though it is bad manners."""
-    refused: list[Problem] = []
-    taken: list[Problem] = []
+    refused: list[SchemaProblem] = []
+    taken: list[SchemaProblem] = []
     for problem in find_problems(schema):
         if problem.code in _REFUSED:
             refused.append(problem)
@@ -37,7 +37,7 @@ def definition_problems(schema: FunctionSchema) -> tuple[list[SchemaError], list
     return as_errors(schema, refused), as_errors(schema, taken)
 
 
-def _is_taken(problem: Problem, schema: FunctionSchema) -> bool | None:
+def _is_taken(problem: SchemaProblem, schema: FunctionSchema) -> bool | None:
     """Whether PyTorch takes what breaks the rule; None for a rule that definitions are not held to."""
     match problem.code:
         case "duplicate-argument" | "duplicate-return":
@@ -55,10 +55,9 @@ def _is_taken(problem: Problem, schema: FunctionSchema) -> bool | None:
 def _takes_default(argument: Argument) -> bool:
     """Whether PyTorch takes the default, though it is none of the argument's type."""
     default, type = argument.default, argument.type
-    is_optional = isinstance(type, OptionalType)
-    inner = type.elem if is_optional else type
+    inner = type.elem if isinstance(type, OptionalType) else type
     if default is None or not isinstance(inner, BaseType) or (default.is_bare and isinstance(default.value, str)):
         return False
     if default.value is None:
         return inner.name in _OBJECTS or inner.name in _CONSTANTS
-    return (is_optional or inner.name in _CONSTANTS) and not isinstance(default.value, EnumName | tuple | complex)
+    return (type.is_optional or inner.name in _CONSTANTS) and not isinstance(default.value, EnumName | tuple | complex)

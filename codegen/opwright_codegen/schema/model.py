@@ -23,6 +23,7 @@ _DUNDER = re.compile(r"__([^_]+)__")
 _AUGMENTED = frozenset(
     ["add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and", "xor", "or"],
 )
+_TENSOR = BaseType("Tensor")
 _TENSOR_OPTIONS = (
     ("dtype", BaseType("ScalarType")),
     ("layout", BaseType("Layout")),
@@ -113,6 +114,11 @@ class Argument:
         """Return every annotation on the type, from the inside."""
         return tuple([a for a in (self.annotation, *self.list_annotations) if a is not None])
 
+    @property
+    def is_scratch(self) -> bool:
+        """Whether it is memory for intermediate results, by PyTorch's name for it."""
+        return self.name.startswith("_scratch_")
+
     def __str__(self) -> str:
         text = f"{annotated(self.type, self.annotation, self.list_annotations)} {self.name}"
         return text if self.default is None else f"{text}={self.default.text}"
@@ -155,7 +161,8 @@ class FunctionSchema:
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if any(part.is_write and _is_fresh(part) for part in (*self.arguments, *self.returns)):
+        parts: tuple[Argument | Return, ...] = (*self.arguments, *self.returns)
+        if any(part.is_write and _is_fresh(part) for part in parts):
             numbers = itertools.count()
             object.__setattr__(self, "arguments", tuple([_numbered(a, numbers) for a in self.arguments]))
             object.__setattr__(self, "returns", tuple([_numbered(r, numbers) for r in self.returns]))
@@ -244,14 +251,35 @@ class FunctionSchema:
 
     @property
     def kind(self) -> SchemaKind:
-        """Return what variant the schema is, from its text alone: an in-place name whose self is written to, else an
-        out argument, else any written argument, else functional."""
-        mutated = self.mutated_arguments
-        if not mutated:
+        """Return what variant the schema is, from its text alone: an in-place name whose self is written to and
+        returned, else out arguments that are returned, else any written argument, else functional."""
+        if not self.mutated_arguments:
             return SchemaKind.FUNCTIONAL
-        if self.name.inplace and self.self_argument in mutated:
+        if self._is_inplace():
             return SchemaKind.INPLACE
-        return SchemaKind.OUT if any(a.kwarg_only for a in mutated) else SchemaKind.MUTABLE
+        return SchemaKind.OUT if self._is_out() else SchemaKind.MUTABLE
+
+    def _is_inplace(self) -> bool:
+        own = self.self_argument
+        if not self.name.inplace or own is None or not own.is_write or self.out_arguments:
+            return False
+        return self.returned_arguments == ((own,) if own.type == _TENSOR else ())
+
+    def _is_out(self) -> bool:
+        """Whether out arguments come last and are returned, but for scratch memory; lists and others are not."""
+        outs = self.out_arguments
+        if not outs or outs != self.arguments[-len(outs) :]:
+            return False
+        is_plain = all(a.type == _TENSOR for a in outs)
+        return self.returned_arguments == (tuple([a for a in outs if not a.is_scratch]) if is_plain else ())
+
+    @property
+    def returned_arguments(self) -> tuple[Argument | None, ...]:
+        """Return for each result the written argument that it is, by its alias set; None where it is new."""
+        known: dict[tuple[Annotation, ...], Argument] = {}
+        for argument in self.mutated_arguments:
+            known.setdefault(argument.annotations, argument)
+        return tuple([known.get(r.annotations) if r.is_write else None for r in self.returns])
 
     @property
     def is_view(self) -> bool:
@@ -283,9 +311,10 @@ class FunctionSchema:
         """Return the functional variant of a schema: arguments are only read, and each written one that is not returned
         comes back as a further result `NAME_out`. A mutable operator `f` gives `f_functional`."""
         base = f"{self.name.base}_functional" if self.kind is SchemaKind.MUTABLE else self.name.stem
+        outs = self.out_arguments if self.kind is SchemaKind.OUT else ()
         return FunctionSchema(
             OperatorName(self.namespace, base, self.name.overload),
-            tuple([_bare(a, True) for a in self.arguments if not (a.kwarg_only and a.is_write)]),
+            tuple([_bare(a, True) for a in self.arguments if a not in outs]),
             (*[Return(r.name, r.type) for r in self.returns], *self._written_results()),
             self.is_vararg,
             self.is_varret,

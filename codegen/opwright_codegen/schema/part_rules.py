@@ -11,7 +11,7 @@ from opwright_codegen.schema.defaults import EnumName, Value
 from opwright_codegen.schema.model import Argument
 from opwright_codegen.schema.types import BaseType, ClassType, GenericType, ListType, OptionalType, Type
 
-__all__ = ["KNOWN_TYPES", "Problem", "problems_of_argument", "problems_of_type"]
+__all__ = ["KNOWN_TYPES", "SchemaProblem", "problems_of_argument", "problems_of_type"]
 
 KNOWN_TYPES = frozenset(
     {
@@ -69,7 +69,7 @@ _EXAMPLES = {  # defaults as they are written, by type
 }
 
 
-class Problem(NamedTuple):
+class SchemaProblem(NamedTuple):
     """A broken rule and the part of the schema that breaks it."""
 
     code: str
@@ -79,7 +79,9 @@ class Problem(NamedTuple):
     hint: str | None = None
 
 
-def problems_of_type(type: Type, part: Literal["argument", "return"], index: int, variables: bool) -> Iterator[Problem]:
+def problems_of_type(
+    type: Type, part: Literal["argument", "return"], index: int, variables: bool
+) -> Iterator[SchemaProblem]:
     match type:
         case OptionalType(elem) | ListType(elem):
             yield from problems_of_type(elem, part, index, variables)
@@ -87,31 +89,33 @@ def problems_of_type(type: Type, part: Literal["argument", "return"], index: int
             wanted = _GENERIC_ARITY.get(name)
             if wanted is not None and len(args) != wanted:
                 message = f"{name} takes {wanted} type{'s' if wanted > 1 else ''}, not {len(args)}"
-                yield Problem("type-arguments", message, part, index, _TYPE_HINTS.get(name))
+                yield SchemaProblem("type-arguments", message, part, index, _TYPE_HINTS.get(name))
             for arg in args:
                 yield from problems_of_type(arg, part, index, variables)
         case ClassType(path):
             if not (path.startswith(_CUSTOM_CLASS) and path.count(".") >= 4):
                 hint: str | None = _TYPE_HINTS.get(path, f"a custom class is written {_CUSTOM_CLASS}NAMESPACE.NAME")
-                yield Problem("unknown-type", f"unknown type specifier '{path}'", part, index, hint)
+                yield SchemaProblem("unknown-type", f"unknown type specifier '{path}'", part, index, hint)
         case BaseType(name):
             if name not in KNOWN_TYPES and not (variables and name[0].islower()):
                 near = nearest(name, KNOWN_TYPES)
                 hint = _TYPE_HINTS.get(name, f"did you mean {near}?" if near else None)
-                yield Problem("unknown-type", f"unknown type specifier '{name}'", part, index, hint)
+                yield SchemaProblem("unknown-type", f"unknown type specifier '{name}'", part, index, hint)
 
 
-def problems_of_argument(argument: Argument, index: int) -> Iterator[Problem]:
+def problems_of_argument(argument: Argument, index: int) -> Iterator[SchemaProblem]:
     if keyword.iskeyword(argument.name) and argument.name not in _KEYWORDS_OF_ATEN:
         message = f"no argument can be called {argument.name}, a word of Python's: no call could pass it by name"
-        yield Problem("reserved-name", message, "argument name", index, f"write {argument.name}_, or another name")
+        yield SchemaProblem(
+            "reserved-name", message, "argument name", index, f"write {argument.name}_, or another name"
+        )
     if argument.default is not None and not _fits(argument.default.value, argument.type):
         message = f"the default {argument.default} of '{argument.name}' is not of type {argument.type}"
         hint = _default_hint(argument)
-        yield Problem("default-type", message, "default", index, hint)
+        yield SchemaProblem("default-type", message, "default", index, hint)
     elif argument.default is not None and argument.default.is_bare:
         message = f"the default of '{argument.name}' is a word, and a device is named by a text"
-        yield Problem("default-type", message, "default", index, f"write {argument.default.text}")
+        yield SchemaProblem("default-type", message, "default", index, f"write {argument.default.text}")
 
 
 def _default_hint(argument: Argument) -> str | None:

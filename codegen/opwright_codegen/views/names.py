@@ -235,7 +235,7 @@ def argument_names(arguments: Iterable[Argument], hidden: Collection[str] = ()) 
         return tuple(names)
     namer = Namer((*_HIDING, *hidden))
     kept = {name: namer.claim(name) for name in names if not _is_hiding(name, hidden)}
-    return tuple([kept.pop(name, None) or namer.claim(name) for name in names])
+    return tuple([kept.pop(name, "") or namer.claim(name) for name in names])
 
 
 def _is_hiding(name: str, hidden: Collection[str]) -> bool:

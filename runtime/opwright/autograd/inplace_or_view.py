@@ -204,8 +204,11 @@ def _writing_one(below: Kernel, place: int, is_returned: bool) -> Kernel:
 
 
 def _counts(signature: Signature, place: int) -> bool:
-    """Whether a written argument counts: `self` and `out=`, and all of them where nothing is returned."""
-    return not signature.returns or place >= signature.positional or signature.names[place] == "self"
+    """Whether a written argument counts: of ATen's operators `self` and `out=`, and all of them where nothing is
+    returned, so that running means are none; of others each does, as by PyTorch's kernels for custom operators."""
+    if signature.operator.namespace != "aten" or not signature.returns:
+        return True
+    return place >= signature.positional or signature.names[place] == "self"
 
 
 def _viewing(signature: Signature, below: Kernel) -> Kernel:

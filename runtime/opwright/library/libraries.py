@@ -73,7 +73,8 @@ class Library:
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RegistrationError(f"Invalid alias_analysis type {alias_analysis}")
         given = as_tags(tags)
-        parsed = _schema.parse_definition(schema, manners := [])
+        manners: list[str] = []
+        parsed = _schema.parse_definition(schema, manners)
         if parsed.name.namespace not in ("", self.ns):
             raise RegistrationError(f"{parsed.name} is not in the namespace of its library, {self.ns}")
         check_tagged(parsed, given)

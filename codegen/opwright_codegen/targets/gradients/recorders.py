@@ -21,7 +21,7 @@ class Refusal:
 
 def recorder_row(schema: FunctionSchema, name: str, node: str) -> str:
     """Return `exp_ = inplace_recorder(ExpBackward0)`."""
-    if schema.name.inplace:
+    if schema.kind is SchemaKind.INPLACE:
         return f"{name} = inplace_recorder({node})"
     return f"{name} = {'out_recorder' if schema.kind is SchemaKind.OUT else 'recorder'}({node})"
 

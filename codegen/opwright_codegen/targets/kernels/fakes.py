@@ -48,8 +48,7 @@ class _FakeBuilder(ShimBuilder):
         given = self.given()
         place = self._place(given)
         passed = [given[argument.name] for argument in kernel.arguments]
-        names = {a.annotations: self.own[a.name] for a in self.schema.mutated_arguments}
-        written = [names[found.annotations] for found in self.schema.returns]
+        written = [self.own[a.name] for a in self.schema.returned_arguments if a is not None]
         module = DEVICE_MODULE if isinstance(kernel, CudaKernel) else MODULE
         return [
             *self.unwrapped(),

@@ -97,16 +97,15 @@ class NativeFastBuilder:
     def _result(self) -> Sequence[str]:
         """Return what follows a call that C has served."""
         shim, schema = self._shim, self._shim.schema
-        written = {a.annotations: shim.own[a.name] for a in schema.mutated_arguments}
+        written = [shim.own[a.name] for a in schema.returned_arguments if a is not None]
         match self._facts.way:
             case "new":
                 made = ("made = Tensor()", "made.array = result", f"made.keys = DENSE_{self._key}", "made.edge = None")
                 return (*made, "made.extra = None", "return made")
             case "inplace":
-                name = written[schema.returns[0].annotations]
-                return (f"{name}.array[...] = result", f"return {name}")
+                return (f"{written[0]}.array[...] = result", f"return {written[0]}")
             case _:
-                return (returned([written[r.annotations] for r in schema.returns], 8) if schema.returns else "return",)
+                return (returned(written, 8) if written else "return",)
 
     def _shim_of(
         self, what: str, signature: str, fast: list[str], general: tuple[list[str], str], result: Sequence[str]

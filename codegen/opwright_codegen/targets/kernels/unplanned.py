@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from opwright_codegen.bindings.metas import ViewOf
 from opwright_codegen.formula.ast import Call, Verbatim
-from opwright_codegen.schema.model import Return
+from opwright_codegen.schema.model import Argument, Return
 from opwright_codegen.views.annotations import Side, annotation
 from opwright_codegen.views.layout import formula_lines, quoted, returned
 
@@ -30,18 +30,22 @@ def view_statements(shim: ShimBuilder, meta: ViewOf) -> list[str]:
 
 
 def direct_statements(shim: ShimBuilder) -> list[str]:
-    """Return what serves where the kernel makes all its results, or writes them all."""
+    """Return what serves where the kernel writes all its results, or makes them. One that does both returns them all:
+    what it returns in the place of an argument that the call gave is not looked at."""
     returns = shim.schema.returns
     given = shim.given()
-    if not returns or returns[0].is_write:
-        names = {a.annotations: shim.own[a.name] for a in shim.schema.mutated_arguments}
-        written = [names[r.annotations] for r in returns]
+    arguments = shim.schema.returned_arguments
+    if all(a is not None and a.type == r.type for a, r in zip(arguments, returns, strict=True)):
+        written = [shim.own[a.name] for a in arguments if a is not None]
         statement = formula_lines(shim.kernel_call(), shim.spelling(given), shim.indent)
         return [statement, *([returned(written, shim.indent)] if written else [])]
     if len(returns) > 1:
         results = [f"result{i}" for i in range(len(returns))]
-        wrapped = [_wrapped(name, r) for name, r in zip(results, returns, strict=True)]
+        wrapped = [_given_or_new(shim, *each) for each in zip(results, returns, arguments, strict=True)]
         return [*shim.results(results, given), returned(wrapped, shim.indent)]
+    if arguments[0] is not None:
+        statement = formula_lines(shim.kernel_call(), shim.spelling(given), shim.indent, "result = ")
+        return [statement, returned([_given_or_new(shim, "result", returns[0], arguments[0])], shim.indent)]
     wrapper, *more = _wrapper(returns[0])
     call = Call(Verbatim(wrapper), (shim.kernel_call(), *map(Verbatim, more)))
     if returns[0].type.is_tensor_like:
@@ -50,9 +54,15 @@ def direct_statements(shim: ShimBuilder) -> list[str]:
     return [formula_lines(call, shim.spelling(given), shim.indent, f"result: {kind} = "), "return result"]
 
 
-def _wrapped(name: str, found: Return) -> str:
+def _given_or_new(shim: ShimBuilder, name: str, found: Return, argument: Argument | None) -> str:
+    """Return a result: the argument that it is declared to be, if the call gave it, else what the kernel made."""
     wrapper, *more = _wrapper(found)
-    return f"{wrapper}({', '.join((name, *more))})"
+    made = f"{wrapper}({', '.join((name, *more))})"
+    if argument is None:
+        return made
+    own = shim.own[argument.name]
+    is_always_given = argument.type == found.type or not argument.type.is_optional
+    return own if is_always_given else f"{made} if {own} is None else {own}"
 
 
 def _wrapper(found: Return) -> tuple[str, ...]:
