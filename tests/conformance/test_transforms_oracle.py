@@ -157,3 +157,59 @@ def test_jacobians_are_of_real_numbers(programme: Any) -> None:
     from both import check
 
     check(lambda t: programme(t, t.tensor([1 + 2j, 3 - 1j])))
+
+
+def _written_argument(x: Any, y: Any) -> Any:
+    y.copy_(x)
+    return y * x
+
+
+def _by_position(t: Any, x: Any) -> Any:
+    _, pull = t.func.vjp(lambda x: x * x, x)
+    _, pull_two = t.func.vjp(lambda x: (x, x * 2), x)
+    kept = pull(x, True, True), pull(x, retain_graph=True, create_graph=None)
+    return kept, pull_two((x, x), True), pull(x, False)
+
+
+def _not_a_number(x: Any) -> Any:
+    return (x * 0 / (x * 0)).sum()
+
+
+@pytest.mark.parametrize(
+    "programme",
+    [
+        lambda t, x: t.func.jacrev(_written_argument)(x, t.ones(3)),
+        lambda t, x: t.func.jacfwd(_written_argument)(x, t.ones(3)),
+        lambda t, x: t.func.grad(lambda x, y: _written_argument(x, y["y"]).sum())(x, {"y": t.ones(3)}),
+        lambda t, x: t.func.grad(lambda x, *, y: _written_argument(x, y).sum())(x, y=t.ones(3)),
+        lambda t, x: (y := t.ones(3), t.func.grad(lambda x, y: _written_argument(x, y).sum())(x, y)),
+        lambda t, x: _by_position(t, x),
+    ],
+)
+def test_arguments_that_are_not_differentiated_and_options_of_pullbacks(programme: Any) -> None:
+    from both import check
+
+    check(lambda t: programme(t, t.tensor([1.0, 2.0, 3.0])))
+
+
+@pytest.mark.parametrize(
+    "programme",
+    [
+        lambda t, x: t.func.grad(lambda x: (x * x).sum())(x),
+        lambda t, x: t.vmap(t.func.grad(lambda x: (x * x).sum()))(x.view(1, 3)),
+        lambda t, x: t.func.jacrev(lambda x: x.sin())(x),
+        lambda t, x: t.func.hessian(lambda x: x.sin().sum())(x),
+        lambda t, x: t.func.vjp(lambda x: x * x, x)[1](x),
+        lambda t, x: t.func.grad(_not_a_number)(x),
+        lambda t, x: t.vmap(t.func.grad(_not_a_number))(t.stack([x, x])),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Anomaly Detection", "ignore:Error detected")
+def test_anomalies_are_detected_within_transforms(programme: Any) -> None:
+    from both import check
+
+    def detecting(t: Any) -> Any:
+        with t.autograd.detect_anomaly():
+            return programme(t, t.tensor([1.0, 2.0, 3.0]))
+
+    check(detecting)

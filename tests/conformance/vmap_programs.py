@@ -125,6 +125,21 @@ PROGRAMS: dict[str, Program] = {
     "a number for each": lambda t, x, y: t.vmap(lambda a: (a, 5))(x),
     "a batch for all": lambda t, x, y: t.vmap(lambda a: (a, 5), out_dims=None)(x),
     "None among results": lambda t, x, y: t.vmap(lambda a: {"a": a, "b": None}, out_dims={"a": 0, "b": None})(x)["a"],
+    "a number before a sample without dimensions": lambda t, x, y: t.vmap(
+        lambda a: t.add(2.0, a) + t.mul(3, a) + t.sub(2.0, a)
+    )(y),
+    "dropout of what is not batched": lambda t, x, y: _drawn(
+        t, x, "different", lambda a: t.nn.functional.dropout(t.ones(64))
+    ),
+    "the same dropout of what is not batched": lambda t, x, y: _drawn(
+        t, x, "same", lambda a: t.nn.functional.dropout(t.ones(64))
+    ),
+    "channels dropped of what is not batched": lambda t, x, y: _drawn(
+        t, x, "different", lambda a: t.nn.functional.dropout2d(t.ones(1, 64, 2, 2))
+    ),
+    "channels dropped in place": lambda t, x, y: t.vmap(
+        lambda a: t.nn.functional.dropout(t.ones(3), inplace=True), randomness="different"
+    )(x),
     "two levels": lambda t, x, y: t.vmap(t.vmap(lambda a: a.sin() * 2))(x),
     "another's batch": lambda t, x, y: t.vmap(lambda a: t.vmap(lambda b: a * b)(y))(x),
     "hand it out": lambda t, x, y: t.vmap(lambda a: t.vmap(lambda b: b, in_dims=None)(a))(x),

@@ -8,6 +8,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn
 
+import numpy as np
+
 from opwright.names.late_imports import import_late
 from opwright.names.missing import missing_attribute
 
@@ -17,8 +19,8 @@ __all__ = [
     "larger", "smaller", "statically_known_true", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
     "sym_sqrt", "sym_sum",
 ]  # fmt: skip
-# Types of an int, known or symbolic: SymInt is one of them once there are any.
-INTS: Final[set[type]] = {int}
+# Types of an int, NumPy's and symbolic ones too: SymInt is one of them once there are any.
+INTS: Final[set[type]] = {int, *[getattr(np, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]}
 
 
 class Symbolic:

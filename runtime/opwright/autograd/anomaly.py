@@ -17,7 +17,8 @@ import numpy as np
 from opwright.arrays.devices import backend_of
 from opwright.arrays.dtypes import REDUCED
 from opwright.autograd.nodes import Node, node_of
-from opwright.keys import ANOMALY, META
+from opwright.hooks import hooks
+from opwright.keys import ANOMALY, FRONT_MODE, META
 from opwright.state import MODES, NO_MODES, Block, active_modes, modes_or_none, put_back, set_modes
 from opwright.tensors.tensor import Tensor
 
@@ -156,6 +157,8 @@ def _forward_call(node: Node) -> str:
 
 
 def _has_nan(grad: Tensor) -> bool:
+    if grad.keys & FRONT_MODE:
+        grad = hooks.levels().value_of_no_level(grad)
     if grad.keys & META:
         return False
     values = backend_of(grad.array).to_numpy(grad.array)

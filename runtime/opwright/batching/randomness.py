@@ -44,7 +44,7 @@ def random_rule(operator: Operator) -> BatchRule:
     if 0 in signature.written and signature.tensors and signature.tensors[0].position == 0:
         return _inplace_rule(operator)
     size = signature.names.index("size") if "size" in signature.names else None
-    same = _SAME.get(operator.base, _refuse_same)
+    same = _SAME.get(operator.base) or _SAME.get(operator.name, _refuse_same)
 
     def rule(level: Batching, *args: Any) -> Any:
         check_randomness(level)
@@ -129,6 +129,7 @@ _SAME: Final = {
     "randn_like": _like_sample,
     "randint_like": _like_sample,
     "native_dropout": _dropped_as_one,
+    "aten::bernoulli.p": _like_sample,  # whose numbers do not depend on what the tensor holds
 }
 
 

@@ -96,9 +96,9 @@ def _list_of(convert: Convert, size: int | None) -> Convert:
         if isinstance(value, (Tensor, np.ndarray)) and len(value.shape) == 1:
             value = value.tolist()
         if not isinstance(value, (list, tuple, range)) and not _is_sequence(value):
-            if size is None:
+            if size is None and not (is_of_ints and _is_integer(value)):
                 raise Mismatch
-            return [convert(value)] * size
+            return [convert(value)] * (size or 1)
         result = []
         for position, item in enumerate(value):
             try:
@@ -108,6 +108,13 @@ def _list_of(convert: Convert, size: int | None) -> Convert:
         return result
 
     return to_list
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether the value is a NumPy integer, or a tensor of integers without dimensions: a size of one dimension."""
+    if isinstance(value, np.integer):
+        return True
+    return isinstance(value, Tensor) and not value.shape and value.dtype.kind in "iu"
 
 
 def _is_sequence(value: Any) -> bool:

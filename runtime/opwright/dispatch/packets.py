@@ -168,7 +168,7 @@ class Packet(Caller):
         # round, too: `max(x, y)` is of two tensors, though `y` may have one element, as a `dim` has. (Of packets, as in
         # PyTorch, the first overload that fits is the one; but tensors are Scalars only where nothing else fits.)
         read = _ONE_ELEMENT if named else _SCALAR
-        for reads_tensors, takes_scalars in ((False, False), (True, False), (True, True)):
+        for reads_tensors, takes_scalars in ((False, False), (False, True), (True, False), (True, True)):
             for operator in operators:
                 if not reads_tensors and _reads_a_tensor(operator, args, kwargs, read):
                     by_types = False

@@ -11,8 +11,10 @@ from opwright.arrays.layouts import count
 from opwright.batching.batching import Randomness
 from opwright.batching.transform import vmap
 from opwright.dispatch.aten import aten
-from opwright.func.transforms import jvp, places_of, vjp
+from opwright.func.levels import Differentiation
+from opwright.func.transforms import jvp, lifted, places_of, vjp
 from opwright.pytree import tree_flatten, tree_map, tree_unflatten
+from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
@@ -173,10 +175,12 @@ def _chosen(
     places = places_of(argnums, len(args))
 
     def inner(*values: Any) -> Any:
-        given = list(args)
+        modes = active_modes()
+        assert modes is not None and isinstance(modes.top, Differentiation)  # that calls this function
+        given = list(lifted(args, modes.top))
         for place, value in zip(places, values, strict=True):
             given[place] = value
-        return func(*given, **kwargs)
+        return func(*given, **lifted(kwargs, modes.top))
 
     return tuple([args[place] for place in places]), inner
 

@@ -89,12 +89,12 @@ def _grad_and_value(
 ) -> tuple[Any, Any]:
     places = places_of(argnums, len(args))
     with Differentiation() as level:
-        given = list(args)
-        for place in places:
-            given[place] = _tracked(given[place], level, "grad")
+        given = [
+            _tracked(each, level, "grad") if place in places else lifted(each, level) for place, each in enumerate(args)
+        ]
         chosen = [given[place] for place in places]
         leaves, spec = tree_flatten(chosen)
-        result = func(*given, **kwargs)
+        result = func(*given, **lifted(kwargs, level))
         output = pair_of("grad", result)[0] if has_aux else result
         _check_scalar(output)
         found = _gradients([output], [None], leaves)
@@ -131,6 +131,12 @@ def _tracked(tree: Any, level: Differentiation, name: str) -> Any:
         return _leaf(value, level)
 
     return tree_map(track, tree)
+
+
+def lifted(tree: Any, level: Differentiation) -> Any:
+    """Return an argument that is not differentiated with its Tensors as constants of the level, which the function may
+    write to."""
+    return tree_map(lambda value: level.lift(value) if isinstance(value, Tensor) else value, tree)
 
 
 def _leaf(value: Tensor, level: Differentiation) -> Tensor:
@@ -225,7 +231,10 @@ class _Pullback:
         self._structure = structure
 
     def __call__(self, *cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        """Return a tuple of the products, one for each of the primals."""
+        """Return a tuple of the products, one for each of the primals. As in PyTorch, the options may follow the
+        cotangents: the products can be differentiated, and the graph is kept, whatever they are."""
+        if all(each is None or isinstance(each, bool) for each in cotangents[1:3]) and len(cotangents) <= 3:
+            cotangents = cotangents[:1]
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         grads, spec = tree_flatten(given)
         if spec != self._spec:

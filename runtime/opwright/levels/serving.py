@@ -10,7 +10,7 @@ from opwright.levels.kernels import back_of, front_of
 from opwright.state import active_modes
 from opwright.tensors.tensor import Tensor
 
-__all__ = ["back_of", "call_function", "front_of", "lifted", "read", "text_of"]
+__all__ = ["back_of", "call_function", "front_of", "lifted", "read", "text_of", "value_of_no_level"]
 
 
 def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -29,6 +29,13 @@ def text_of(tensor: Tensor) -> str:
     inner = repr(array.value).replace("\n", "\n    ")
     dim = "" if array.dim is None else f", bdim={array.dim}"
     return f"{level.shown_as}(lvl={level.level}{dim}, value=\n    {inner}\n)"
+
+
+def value_of_no_level(tensor: Tensor) -> Tensor:
+    """Return the tensor of no level that a tensor stands for: of a batch, all samples."""
+    while isinstance(tensor.array, InsideArray):
+        tensor = tensor.array.value
+    return tensor
 
 
 def lifted(tensor: Tensor) -> Tensor:

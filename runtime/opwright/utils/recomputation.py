@@ -59,7 +59,7 @@ class Surroundings:
 
 
 class _Holder:
-    """What a node keeps in place of a tensor: the tensor as it was computed again, by the number of the pass."""
+    """The stand-in for a saved tensor: the tensor as it was computed again, by the number of the pass."""
 
     __slots__ = ("__weakref__", "found")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import opwright
 from opwright.arrays import layouts
+from opwright.state import active_modes
 
 Operand = Any
 
@@ -77,8 +78,16 @@ def _noise(input: Operand, p: float, features: bool) -> Operand:
     """Return 1 where elements stay, 0 where they go."""
     aten = opwright.ops.aten
     if not features:
-        return aten.bernoulli_(aten.empty_like(input), 1 - p)
+        return _drawn(aten.empty_like(input), 1 - p)
     if len(input.shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     sizes = [*input.shape[:2], *[1] * (len(input.shape) - 2)]
-    return aten.bernoulli_(aten.new_empty(input, sizes), 1 - p)
+    return _drawn(aten.new_empty(input, sizes), 1 - p)
+
+
+def _drawn(noise: Operand, keep: float) -> Operand:
+    """Return 1 with a probability, else 0: written to `noise`, but within a transform, where samples that share one
+    tensor may each need numbers of their own."""
+    aten, modes = opwright.ops.aten, active_modes()
+    is_transformed = modes is not None and modes.top is not None
+    return aten.bernoulli(noise, keep) if is_transformed else aten.bernoulli_(noise, keep)
