@@ -22,7 +22,7 @@ from opwright.arrays.sizes import SymBool, SymFloat, SymInt
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.forward_rules import ForwardRule, TangentFormula
 from opwright.dispatch.generated import Declarations, Overloaded, function_of, result_class, stub_of
-from opwright.dispatch.kernel_rows import cuda_kernel, inplace_variant, kernel, out_variant
+from opwright.dispatch.kernel_rows import cuda_kernel, inplace_variant, kernel, native_kernel, out_variant
 from opwright.dispatch.keywords import NOT_GIVEN
 from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
@@ -161,13 +161,13 @@ __all__ = [
     "check_no_gradient", "conjugate_of", "copy_written", "cuda_kernel", "dtypes", "edges_of", "expanded", "fake",
     "fake_kernel", "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of",
     "functions_of", "gradients_of", "inplace_variant", "install", "install_methods", "is_array", "is_dtype",
-    "is_int_list", "kernel", "move_history", "name_kernel", "new_fake", "new_place", "new_result", "new_results",
-    "next_sequence", "not_implemented", "number_of", "or_zeros", "out_variant", "place_of", "place_of_first", "plan_of",
-    "plans_of", "rebase_history", "record", "record_several", "records", "refuse_recording", "reshaped", "result_class",
-    "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
-    "split_edges", "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional",
-    "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
-    "write_self", "zeros_for",
+    "is_int_list", "kernel", "move_history", "name_kernel", "native_kernel", "new_fake", "new_place", "new_result",
+    "new_results", "next_sequence", "not_implemented", "number_of", "or_zeros", "out_variant", "place_of",
+    "place_of_first", "plan_of", "plans_of", "rebase_history", "record", "record_several", "records",
+    "refuse_recording", "reshaped", "result_class", "results_of", "rules", "save", "save_all", "save_optional",
+    "save_original", "save_result", "save_results", "split_edges", "stub_of", "sum_terms", "swapped", "turned",
+    "unpack", "unpack_all", "unpack_optional", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view",
+    "wrap_views", "write_out", "write_outs", "write_self", "zeros_for",
 ]  # fmt: skip
 
 
