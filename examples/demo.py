@@ -26,7 +26,7 @@ def main() -> None:
 
         title("opwright generate ops.yaml -o quickstart_ops")
         print(generate(folder, "ops.yaml"))
-        print(code_of(folder / "quickstart_ops" / "kernels_cpu" / "ops.py", "def hypotenuse_default("))
+        print(code_of(folder / "quickstart_ops" / "kernels_cpu" / "ops.py", "hypotenuse_default = "))
 
         title("Calls on NumPy arrays, and on Tensors")
         call(folder)
@@ -56,7 +56,7 @@ def generate(folder: Path, schema: str) -> str:
 
 def code_of(path: Path, start: str) -> str:
     """The block of the file in which a line begins with `start`."""
-    blocks = path.read_text(encoding="utf-8").split("\n\n\n")
+    blocks = path.read_text(encoding="utf-8").split("\n\n")
     return next(block for block in blocks if f"\n{start}" in block).strip()
 
 

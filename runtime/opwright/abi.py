@@ -20,7 +20,7 @@ from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
 from opwright.dispatch.forward_rules import ForwardRule, TangentFormula
 from opwright.dispatch.generated import Declarations, Overloaded, function_of, result_class, stub_of
-from opwright.dispatch.kernel_rows import cuda_kernel, inplace_variant, kernel, out_variant
+from opwright.dispatch.kernel_rows import cuda_kernel, inplace_variant, kernel, native_kernel, out_variant
 from opwright.dispatch.keywords import NOT_GIVEN
 from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
@@ -174,12 +174,12 @@ __all__ = [
     "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of", "inplace_recorder",
     "inplace_variant", "install", "install_methods", "is_array", "is_dtype", "is_int_list", "kept_argument",
     "kept_counts", "kept_numel", "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value",
-    "kernel", "name_kernel", "new_fake", "new_place", "new_result", "new_results", "not_implemented", "number_of",
-    "or_zeros", "out_recorder", "out_variant", "place_of", "place_of_first", "plan_of", "plans_of", "recorded_if",
-    "recorder", "refuse_recording", "reshaped", "result_class", "results_of", "rules", "saved_result", "saved_tensor",
-    "split_edges", "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional",
-    "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
-    "write_self", "zeros_for",
+    "kernel", "name_kernel", "native_kernel", "new_fake", "new_place", "new_result", "new_results", "not_implemented",
+    "number_of", "or_zeros", "out_recorder", "out_variant", "place_of", "place_of_first", "plan_of", "plans_of",
+    "recorded_if", "recorder", "refuse_recording", "reshaped", "result_class", "results_of", "rules", "saved_result",
+    "saved_tensor", "split_edges", "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all",
+    "unpack_optional", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out",
+    "write_outs", "write_self", "zeros_for",
 ]  # fmt: skip
 
 

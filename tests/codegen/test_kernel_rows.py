@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 from pipeline import generate, imported, new_namespace
+from python_calls import calls_of
 
 import opwright
 from opwright.core import fast
@@ -64,24 +64,6 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def ops(package: Any) -> Any:
     return getattr(opwright.ops, SPACE)
-
-
-def calls_of(function: Callable[[], Any]) -> list[str]:
-    """The Python functions that a call of something known runs, that of this file aside."""
-    found: list[str] = []
-
-    def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and frame.f_code is not function.__code__:
-            found.append(frame.f_code.co_qualname)
-
-    for _ in range(4):
-        function()
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return found
 
 
 @pytest.mark.parametrize("name", ["scaled", "joined"])

@@ -21,7 +21,7 @@ from opwright.keys import DENSE_CPU, DENSE_CUDA
 from opwright.plans.plan_cache import PlanCache
 from opwright.plans.plan_keys import CACHED, key_function
 
-__all__ = ["Row", "Ufunc", "cuda_kernel", "inplace_variant", "kernel", "out_variant"]
+__all__ = ["Row", "Ufunc", "cuda_kernel", "inplace_variant", "kernel", "native_kernel", "out_variant"]
 
 Function = Callable[..., Any]
 _KEYS: Final = {"CPU": DENSE_CPU, "CUDA": DENSE_CUDA}
@@ -41,8 +41,8 @@ class Row:
     instead, in the place of the first tensor where it `is_inplace`."""
 
     __slots__ = (
-        "cache", "function", "is_inplace", "key", "kinds", "meta", "operands", "places", "results", "takes_out",
-        "ufunc", "writes", "xp",
+        "cache", "fast", "function", "is_inplace", "is_native", "key", "kinds", "meta", "operands", "places", "results",
+        "takes_out", "ufunc", "writes", "xp",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +71,8 @@ class Row:
         self.writes = writes
         self.is_inplace = is_inplace
         self.ufunc = ufunc
+        self.fast: Function | None = None
+        self.is_native = False
         self.takes_out = _takes_out(function)
         self.cache = self._cache()
 
@@ -157,6 +159,24 @@ def kernel(
     are not its tensors in their order, `results` says how many there are, and `ufunc` what it is of simple tensors."""
     made = None if ufunc is None else Ufunc(*ufunc)
     return Row("CPU", np, kinds, function, places, meta, operands=operands, results=results, ufunc=made)
+
+
+def native_kernel(
+    kinds: str,
+    function: Any,
+    places: tuple[int, ...],
+    meta: Function,
+    *,
+    operands: tuple[int, ...] | None = None,
+    results: int = 1,
+    makes_result: bool = False,
+) -> Row:
+    """Return the row of a C kernel, which gets the plan before the arguments. One that `makes_result` does so by itself
+    where arrays are as it takes them: `function.fast` then gets the arguments, and None for the result."""
+    row = Row("CPU", np, kinds, function, places, meta, operands=operands, results=results)
+    row.fast = function.fast if makes_result else None
+    row.is_native = True
+    return row
 
 
 def cuda_kernel(

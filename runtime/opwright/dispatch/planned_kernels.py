@@ -18,6 +18,7 @@ from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.core import fast
 from opwright.dispatch.kernel_rows import Row
 from opwright.dispatch.row_calls import quick_call
+from opwright.dispatch.row_native import native_calls, native_shim
 from opwright.dispatch.row_shims import general_shim, name_error
 from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
 from opwright.keys import DENSE_CPU, ODD
@@ -44,6 +45,8 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
     where the first does. What a kernel that `is_trusted` returned once lies so each time."""
     if row.cache is not None:
         row.cache.is_trusted = is_trusted
+    if row.is_native:
+        return _native_shims(row, native_shim(row))
     general = general_shim(row)
     served = quick_call(row, general) if fast is None else _planned(row, general)
     if row.ufunc is None:
@@ -51,6 +54,16 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
     if row.key == "CPU":
         return served, *ufunc_shims(served, *row.ufunc)
     return served, ufunc_shim(served, *row.ufunc, row.keys), None
+
+
+def _native_shims(row: Row, general: Function) -> tuple[Function, Function | None, Function | None]:
+    """Return what serves the operator of a C kernel: the compiled core calls it with operands that are cast."""
+    if row.fast is None:
+        return general, None, None
+    if fast is None or row.cache is None:
+        return general, *native_calls(row, general)
+    served = _compiled(general, row.kinds, row.fast, (*row.places, -1), row.cache, xp=None)
+    return served, None, native_calls(row, served)[1]
 
 
 def _planned(row: Row, general: Function) -> Function:
@@ -74,9 +87,11 @@ def _compiled(
     places: tuple[int, ...],
     cache: PlanCache,
     note: Callable[[Exception], None] | None = None,
+    xp: Any = np,
 ) -> Function:
+    """Return a kernel with a plan cache in C. `xp` is what it gets at place -1."""
     try:
-        made: Any = fast.Planned(general, kinds, kernel, places, np, cache.of_call, known_result, cache.writes, note)
+        made: Any = fast.Planned(general, kinds, kernel, places, xp, cache.of_call, known_result, cache.writes, note)
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)

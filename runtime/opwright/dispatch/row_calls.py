@@ -29,7 +29,7 @@ def quick_call(row: Row, general: Function) -> Function:
     """Return what serves the calls of a row in Python: `general` itself where nothing is quicker."""
     count = leading_tensors(row.kinds)
     operands = row.operand_places()
-    if row.cache is None or row.results != 1 or count == 0 or operands != tuple(range(len(operands))):
+    if row.cache is None or row.is_native or row.results != 1 or count == 0 or operands != tuple(range(len(operands))):
         return general
     if row.writes:
         return written_call(row, general)

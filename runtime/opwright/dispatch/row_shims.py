@@ -18,14 +18,14 @@ from opwright.plans.plan_cache import PlanCache
 from opwright.plans.writing import Plan
 from opwright.tensors.results import known_result, new_result, results_of
 
-__all__ = ["bound_kernel", "general_shim", "name_error"]
+__all__ = ["RowCall", "bound_kernel", "general_shim", "name_error", "picker"]
 
 Function = Callable[..., Any]
 _LISTS: Final = frozenset("LlPpQq")
 
 
 def general_shim(row: Row) -> Function:
-    """Return the function that serves every call of a row's operator."""
+    """Return the function that serves every call of a row's operator, but for one of a C kernel (`row_native`)."""
     if len(row.writes) > 1:
         return _writes_several(row)
     if row.writes:
@@ -45,7 +45,7 @@ def name_error(error: Exception, row: Row) -> None:
     hooks.operators().name_row(error, row)
 
 
-class _Call:
+class RowCall:
     """The ways of a row's arguments: to the rule, the plan's operands and the kernel."""
 
     __slots__ = ("arrays", "cast", "kernel", "operands", "pick", "plan", "values")
@@ -55,15 +55,15 @@ class _Call:
         taken = {*passed, *planned}
         self.kernel = bound_kernel(row)
         self.values = _unwrapper([(p, _UNWRAP[k]) for p, k in enumerate(row.kinds) if k in _UNWRAP and p in taken])
-        self.pick = _picker(passed, len(row.kinds))
-        self.plan = _planner(row.meta, _picker(planned, len(row.kinds)))
+        self.pick = picker(passed, len(row.kinds))
+        self.plan = _planner(row.meta, picker(planned, len(row.kinds)))
         places = row.operand_places()
         is_list = len(places) == 1 and row.kinds[places[0]] in _LISTS
-        self.operands = itemgetter(places[0]) if is_list else _picker(places)
+        self.operands = itemgetter(places[0]) if is_list else picker(places)
         self.cast = _caster(places, is_list)
         tensors = [place for place, kind in enumerate(row.kinds) if kind in _UNWRAP and place in taken]
         has_lists = any(row.kinds[place] in _LISTS for place in tensors)
-        self.arrays = _flattener(tensors, row.kinds) if has_lists else _picker(tuple(tensors))
+        self.arrays = _flattener(tensors, row.kinds) if has_lists else picker(tuple(tensors))
 
 
 def _unwrapper(unwraps: Sequence[tuple[int, Function]]) -> Callable[[tuple[Any, ...]], list[Any]]:
@@ -113,7 +113,7 @@ def _flattener(places: Sequence[int], kinds: str) -> Callable[[Sequence[Any]], S
     return arrays
 
 
-def _picker(places: tuple[int, ...], total: int = -1) -> Callable[[Sequence[Any]], Sequence[Any]]:
+def picker(places: tuple[int, ...], total: int = -1) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """Return what takes the values at some positions, maybe of all of a `total`."""
     if not places:
         return lambda values: ()
@@ -164,7 +164,7 @@ def _known_one(row: Row) -> Function:
     """Return the shim of a kernel with one result, whose plans are kept."""
     cache = row.cache
     assert cache is not None
-    call, key_of, find = _Call(row), cache.key_of, cache.get
+    call, key_of, find = RowCall(row), cache.key_of, cache.get
     kernel, pick, arrays, values_of = call.kernel, call.pick, call.arrays, call.values
 
     def shim(*args: Any) -> Any:
@@ -188,7 +188,7 @@ def _known_several(row: Row) -> Function:
     """Return the shim of a kernel with several results, whose plans are kept."""
     cache, count = row.cache, row.results
     assert cache is not None
-    call, key_of, find = _Call(row), cache.key_of, cache.get
+    call, key_of, find = RowCall(row), cache.key_of, cache.get
     kernel, pick = call.kernel, call.pick
 
     def shim(*args: Any) -> Any:
@@ -214,7 +214,7 @@ def _known_several(row: Row) -> Function:
 
 def _planned(row: Row) -> Function:
     """Return the shim of a kernel that is planned for each call."""
-    call, count = _Call(row), row.results
+    call, count = RowCall(row), row.results
     kernel, pick = call.kernel, call.pick
     is_cast = {*row.operand_places()} & {*row.passed_places()}
 
@@ -241,7 +241,7 @@ def _planned(row: Row) -> Function:
 def _writes_one(row: Row) -> Function:
     """Return the shim of a kernel whose result is written to a tensor."""
     cache, takes_out, is_inplace, (written,) = row.cache, row.takes_out, row.is_inplace, row.writes
-    call = _Call(row)
+    call = RowCall(row)
     kernel, pick, values_of = call.kernel, call.pick, call.values
     plan_of = _planner_of(call, cache)
     is_cast = {*row.operand_places()} & {*row.passed_places()}
@@ -264,7 +264,7 @@ def _writes_one(row: Row) -> Function:
     return shim
 
 
-def _planner_of(call: _Call, cache: PlanCache | None) -> Callable[[list[Any]], Any]:
+def _planner_of(call: RowCall, cache: PlanCache | None) -> Callable[[list[Any]], Any]:
     """Return what plans anew, or by the form that is kept."""
     if cache is None:
         return call.plan
@@ -285,7 +285,7 @@ def _planner_of(call: _Call, cache: PlanCache | None) -> Callable[[list[Any]], A
 
 def _writes_several(row: Row) -> Function:
     """Return the shim of a kernel whose results are written to several tensors."""
-    call, count, writes = _Call(row), row.results, row.writes
+    call, count, writes = RowCall(row), row.results, row.writes
     kernel, pick, is_inplace = call.kernel, call.pick, row.is_inplace
     is_cast = {*row.operand_places()} & {*row.passed_places()}
 

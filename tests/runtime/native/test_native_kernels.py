@@ -24,9 +24,11 @@ import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_projects import EXAMPLE, build, run_build
+from python_calls import calls_of
 
 import opwright
 from opwright.autograd import gradcheck
+from opwright.core import fast
 from opwright.func import vmap
 from opwright.library import opcheck
 from opwright_codegen.cli import main
@@ -99,6 +101,16 @@ def test_elementwise_is_what_numpy_gives(demo: ModuleType, x: Any, y: Any, alpha
     for found in (demo.ops.axpy(x, y, alpha=alpha), np.asarray(demo.ops.axpy(*tensors, alpha=alpha))):
         assert found.dtype == opwright.result_type(*tensors)
         np.testing.assert_array_equal(found.astype("f8"), expected)
+
+
+def test_operands_of_several_dtypes_keep_their_plan(demo: ModuleType) -> None:
+    """The compiled core casts them and calls C: of our Python there is a stub at most, and its search."""
+    single, double = opwright.ones(2, 3), opwright.ones(2, 3, dtype=opwright.float64)
+    for x, y, most in ((single, single, 12), (single, double, 60)):
+        found = calls_of(lambda x=x, y=y: demo.ops.axpy(x, y))
+        assert len(found) <= (2 if fast is not None else most), found
+        result = demo.ops.axpy(x, y)
+        assert result.dtype == y.dtype and result.tolist() == [[2.0] * 3] * 2
 
 
 @settings(deadline=None, max_examples=200)

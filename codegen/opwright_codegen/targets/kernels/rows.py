@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Inline, Looped, Named
+from opwright_codegen.bindings.bind import Binding, Inline, Looped, Named, Native
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference, Verbatim
 from opwright_codegen.formula.ufuncs import UFUNCS
@@ -41,6 +41,8 @@ def has_row(binding: Binding) -> bool:
     """Whether a row says how a kernel is called: a rule of the runtime plans all its results, of its arguments."""
     kernel, meta, schema = binding.kernel, binding.meta, binding.view.schema
     is_array_kernel = isinstance(kernel, Inline | Named) and not isinstance(kernel, Looped)
+    if isinstance(kernel, Native):  # (variants call C with the array that is written)
+        is_array_kernel = binding.key == "CPU" and not kernel.writes and schema.kind is SchemaKind.FUNCTIONAL
     if binding.key not in _MAKERS or not is_array_kernel or not isinstance(meta, Plans) or None in meta.operands:
         return False
     is_of_tensors = bool(schema.returns) and all(str(found.type) == "Tensor" for found in schema.returns)
@@ -77,20 +79,25 @@ class RowBuilder:
         function, places, text = self._kernel(shim, is_written)
         values = [quoted(kinds), function, _listed(places), f"metas.{shim.names.meta.function}"]
         values += _operands(shim, meta, kinds)
+        is_native = isinstance(shim.binding.kernel, Native)
         if len(shim.schema.returns) > 1:
             values.append(f"results={len(shim.schema.returns)}")
         if (ufunc := ufunc_values(shim.binding, shim.names.facts, self._xp)) is not None:
             values.append(f"ufunc=({', '.join(ufunc)})")
-        return KernelRow(text, hugged(f"{shim.names.general} = {self._maker}(", values, ")"), False)
+        if is_native and shim.names.dense:
+            values.append("makes_result=True")
+        maker = "native_kernel" if is_native else self._maker
+        return KernelRow(text, hugged(f"{shim.names.general} = {maker}(", values, ")"), False)
 
     def _kernel(self, shim: ShimBuilder, is_written: bool) -> tuple[str, list[int], str]:
         """Return the function on arrays, the positions of what it gets (-1: the array module), and the text of the
         function if it is an expression's."""
         places = {a.name: place for place, a in enumerate(shim.schema.arguments)}
         kernel = shim.binding.kernel
-        if isinstance(kernel, Named):
+        if isinstance(kernel, Named | Native):
             match shim.kernel_call():
                 case Call(Verbatim(function), arguments, _):
+                    arguments = arguments[1:] if isinstance(kernel, Native) else arguments  # (the plan comes first)
                     given = [places[a.name] if isinstance(a, Reference) else -1 for a in arguments]
                     return function, given, ""
         assert isinstance(kernel, Inline)

@@ -9,54 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import NDArray
-
-from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, results_of, wrap
+from opwright.abi import Tensor, name_kernel, native_kernel
 
 from .. import native
 from ..metas import ops as metas
 
-
 # axpy(Tensor self, Tensor y, *, float alpha=1.0) -> Tensor
-def axpy_default(self: Tensor, y: Tensor, alpha: float) -> Tensor:
-    try:
-        plan = metas.axpy_default(self.array, y.array)
-        self_, y_ = plan.operands
-        return new_result(plan, native.axpy(plan, self_, y_, alpha))
-    except Exception as error:
-        name_kernel(error, "demo::axpy", "CPU")
-        raise
-
-
-# axpy_default where the C function takes the arrays as they are.
-def axpy_default_dense(self: Tensor, y: Tensor, alpha: float) -> Tensor:
-    try:
-        result = native.axpy.fast(self.array, y.array, alpha, None)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result is NotImplemented:
-            return axpy_default(self, y, alpha)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return axpy_default(self, y, alpha)
-
-
-# axpy_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def axpy_default_arrays(self: NDArray[Any], y: NDArray[Any], alpha: float) -> Any:
-    try:
-        result = native.axpy.fast(self, y, alpha, None)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result is NotImplemented:
-            return axpy_default(wrap(self), wrap(y), alpha).array
-        return result
-    return axpy_default(wrap(self), wrap(y), alpha).array
+axpy_default = native_kernel("TT.", native.axpy, (0, 1, 2), metas.axpy_default, makes_result=True)
 
 
 # axpy.out(Tensor self, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)
@@ -113,57 +72,10 @@ def axpy__dense(self: Tensor, y: Tensor, alpha: float) -> Tensor:
 
 
 # words(Tensor int, Tensor restrict, bool n, int size, Tensor args) -> (Tensor type, Tensor status)
-def words(int_: Tensor, restrict: Tensor, n: bool, size: int, args: Tensor) -> tuple[Tensor, Tensor]:
-    try:
-        plan0, plan1 = metas.words(int_.array)
-        (int__,) = plan0.operands
-        result0, result1 = results_of(native.words((plan0, plan1), int__, restrict.array, n, size, args.array), 2)
-        return new_result(plan0, result0), new_result(plan1, result1)
-    except Exception as error:
-        name_kernel(error, "demo::words", "CPU")
-        raise
-
+words = native_kernel("Tt..t", native.words, (0, 1, 2, 3, 4), metas.words, results=2)
 
 # rows(Tensor a, Tensor a_shape, SymInt _b) -> Tensor
-def rows(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
-    try:
-        plan = metas.rows(a.array)
-        (a_,) = plan.operands
-        return new_result(plan, native.rows(plan, a_, a_shape.array, _b))
-    except Exception as error:
-        name_kernel(error, "demo::rows", "CPU")
-        raise
-
-
-# rows where the C function takes the arrays as they are.
-def rows_dense(a: Tensor, a_shape: Tensor, _b: int) -> Tensor:
-    try:
-        result = native.rows.fast(a.array, a_shape.array, _b, None)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result is NotImplemented:
-            return rows(a, a_shape, _b)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return rows(a, a_shape, _b)
-
-
-# rows where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def rows_arrays(a: NDArray[Any], a_shape: NDArray[Any], _b: int) -> Any:
-    try:
-        result = native.rows.fast(a, a_shape, _b, None)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result is NotImplemented:
-            return rows(wrap(a), wrap(a_shape), _b).array
-        return result
-    return rows(wrap(a), wrap(a_shape), _b).array
+rows = native_kernel("Tt.", native.rows, (0, 1, 2), metas.rows, makes_result=True)
 
 
 # step(Tensor(a!) param, Tensor grad, Tensor(b!)? state, Tensor? mask, *, int? count, float[] betas, Scalar by,
@@ -232,45 +144,7 @@ def step_dense(
 
 
 # compared(Tensor self, Tensor other) -> Tensor
-def compared_default(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        plan = metas.compared_default(self.array, other.array)
-        self_, other_ = plan.operands
-        return new_result(plan, native.compared(plan, self_, other_))
-    except Exception as error:
-        name_kernel(error, "demo::compared", "CPU")
-        raise
-
-
-# compared_default where the C function takes the arrays as they are.
-def compared_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    try:
-        result = native.compared.fast(self.array, other.array, None)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result is NotImplemented:
-            return compared_default(self, other)
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CPU
-        made.edge = None
-        made.extra = None
-        return made
-    return compared_default(self, other)
-
-
-# compared_default where plain NumPy arrays stand for all tensors: arrays in, an array out.
-def compared_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    try:
-        result = native.compared.fast(self, other, None)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        if result is NotImplemented:
-            return compared_default(wrap(self), wrap(other)).array
-        return result
-    return compared_default(wrap(self), wrap(other)).array
+compared_default = native_kernel("TT", native.compared, (0, 1), metas.compared_default, makes_result=True)
 
 
 # compared.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
