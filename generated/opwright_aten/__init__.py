@@ -13,5 +13,5 @@ from . import methods, ops, register, where
 
 __all__ = ["ops"]
 
-install("aten", 5, __package__, register.OPERATORS, where.PLACES, register.BATCHING)
+install("aten", 6, __package__, register.OPERATORS, where.PLACES, register.BATCHING)
 methods.install(Tensor)

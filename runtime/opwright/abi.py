@@ -26,7 +26,7 @@ from opwright.dispatch.keywords import NOT_GIVEN
 from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet
-from opwright.dispatch.parts import functions_of, install_methods
+from opwright.dispatch.parts import functions_of
 from opwright.dispatch.parts import install as _install
 from opwright.dispatch.returns import as_tuple, number_of
 from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from opwright.batching.leading import Folded, Leading
     from opwright.batching.products import Product, Reducing
     from opwright.batching.tables import Family
+    from opwright.dispatch.part_methods import install_methods
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
@@ -99,8 +100,9 @@ if TYPE_CHECKING:
     from opwright.plans.launches import LaunchRule
     from opwright.plans.native import NativeLibrary
 
-VERSION: Final = 5
+VERSION: Final = 6
 _OLDEST: Final = 4  # of the packages that this module serves, too
+_TUPLES: Final = 6  # the first whose packages give rows of tuples, not of texts
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
@@ -111,6 +113,7 @@ _LATER: Final = {
     "opwright.batching.products": ("Product", "Reducing"),
     "opwright.batching.tables": ("Family",),
     "opwright.amp.wrappers": ("autocast_wrapper",),
+    "opwright.dispatch.part_methods": ("install_methods",),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
     "opwright.autograd.quick": (
         "adjoint_of", "conjugate_of", "expanded", "reshaped", "swapped", "turned", "zeros_for",
@@ -189,6 +192,8 @@ def install(
     """
     if not _OLDEST <= version <= VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright.abi")
+    if version < _TUPLES and operators:
+        operators = importlib.import_module("opwright.dispatch.former_rows").rows_of_texts(operators)
     _install(package, namespace, operators, places, batching)
 
 

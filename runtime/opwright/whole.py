@@ -13,7 +13,7 @@ import opwright.library
 import opwright.methods  # noqa: F401 (it gives Tensor its methods)
 from opwright.arrays.generator import generator_of
 from opwright.dispatch.namespaces import ops
-from opwright.dispatch.parts import Later
+from opwright.dispatch.part_methods import Later
 from opwright.tensors import factories, methods
 from opwright.tensors.tensor import Tensor
 

@@ -21,8 +21,9 @@ from opwright.dispatch.errors import missing
 from opwright.dispatch.kernel_forms import Registration, Taking
 from opwright.dispatch.mixed_devices import on_one_device
 from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.registering import Handle, register_fallback
+from opwright.dispatch.registering import Handle
 from opwright.dispatch.registry import registry
+from opwright.dispatch.user_kernels import register_fallback
 from opwright.keys import VIEW, DispatchKey
 from opwright.places import caller, frames_of_ours
 from opwright.state import below_adinplaceorview

@@ -2,6 +2,6 @@
 
 from opwright.dispatch.kernel_sources import wrong_result
 from opwright.dispatch.numpy_fallback import fall_back_to_numpy
-from opwright.dispatch.registering import register_array_kernel
+from opwright.dispatch.user_kernels import register_array_kernel
 
 __all__ = ["fall_back_to_numpy", "register_array_kernel", "wrong_result"]

@@ -13,8 +13,8 @@ from opwright.dispatch.kernel_forms import Key, as_key, fallthrough_kernel
 from opwright.dispatch.kernel_handles import get_kernel
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.out_variants import check_out_variant, to_out_variant
-from opwright.dispatch.registering import key_of_device, register_array_kernel
 from opwright.dispatch.registry import registry
+from opwright.dispatch.user_kernels import key_of_device, register_array_kernel
 from opwright.errors import RegistrationError
 from opwright.hooks import hooks
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
